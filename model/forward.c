@@ -47,13 +47,26 @@ static struct activations take_layer(struct arena *a, const struct config *c, in
 void activations_carve(struct activations *layers, struct arena *a, const struct config *c,
                        int rows, const bool *shared)
 {
-    struct activations common = {0};
-    for (int i = 0, n_sharing = 0; i <= c->n_layer; i++) {
+    struct common_activations common = {0};
+    const struct activation_range all = {.last = c->n_layer, .end = true};
+    activations_carve_range(layers, a, c, rows, shared, all, &common);
+}
+
+void activations_carve_range(struct activations *layers, struct arena *a, const struct config *c,
+                             int rows, const bool *shared, struct activation_range range,
+                             struct common_activations *common)
+{
+    for (int i = range.first; i <= c->n_layer; i++) {
         struct activations set = {0};
-        if (i < c->n_layer && shared != NULL && shared[i])
-            set = common = n_sharing++ == 0 ? take_layer(a, c, rows) : common;
-        else if (i < c->n_layer)
+        if (i > range.last && !(range.end && i == c->n_layer))
+            continue;
+        if (i < range.last && shared != NULL && shared[i]) {
+            if (!common->taken)
+                *common = (struct common_activations){take_layer(a, c, rows), true};
+            set = common->set;
+        } else if (i < range.last) {
             set = take_layer(a, c, rows);
+        }
         set.x = arena_take(a, (size_t)rows * (size_t)c->n_embd * sizeof(float));
         if (layers != NULL)
             layers[i] = set;

@@ -17,6 +17,21 @@ enum { FORWARD_MAX_ROWS = 512 };
 void activations_carve(struct activations *layers, struct arena *a, const struct config *c,
                        int rows, const bool *shared);
 
+/* The same for some layers alone, in a pass that others take part in: layers first to last - 1, x
+ * of the one behind them, and with `end` that of "layer" L. *common is what those share; zero
+ * before the first call, and for all that share it the same. */
+struct activation_range {
+    int first, last;
+    bool end;
+};
+struct common_activations {
+    struct activations set;
+    bool taken;
+};
+void activations_carve_range(struct activations *layers, struct arena *a, const struct config *c,
+                             int rows, const bool *shared, struct activation_range range,
+                             struct common_activations *common);
+
 /* Allocate scratch for passes of up to max_rows rows by the current thread team. p is borrowed and
  * must outlive f. ERR_NOMEM. */
 int forward_init(struct forward *f, const struct params *p, int max_rows);

@@ -95,9 +95,22 @@ static int begin_in_turn(struct repl *r, struct beginning *b)
     return b->launched != NULL ? rc : run_join(r->run, rc);
 }
 
+/* Of several that have some layers each. */
+static int show_devices(const struct repl *r)
+{
+    struct buf table = {0};
+    int rc = run_devices(r->run, &table);
+    if (rc == 0 && table.n > 0 && world_rank() == 0)
+        fputs(buf_text(&table), stdout);
+    buf_release(&table);
+    return rc;
+}
+
 static int begin_and_go_on(struct repl *r, struct beginning *b, bool shell)
 {
     int rc = begin_in_turn(r, b);
+    if (rc == 0 && b->launched == NULL)
+        rc = show_devices(r);
     if (rc == 0)
         rc = b->launched != NULL ? launch(r, b, shell) : train_continue(r, shell);
     release_beginning(b);

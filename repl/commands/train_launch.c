@@ -9,18 +9,32 @@
 #include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
+#include "train/parallel/layout.h"
 #include "train/parallel/world.h"
 #include "train/run/folder.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* How many processes a run is of. */
+static int count_processes(const struct run_config *c)
+{
+    return c->execution.replicas * layout_count(c->execution.layers_per_device);
+}
+
+/* Whether the checkpoint alone says so. */
+static bool is_stored(const struct run_config *c, const struct setting *row)
+{
+    const enum origin from = settings_store_origin(&c->store, row);
+    return from == ORIGIN_CHECKPOINT || from == ORIGIN_BUILT_IN;
+}
+
 bool train_is_launched(const struct run_config *c)
 {
-    if (world_size() > 1 || c->execution.replicas == 1)
+    if (world_size() > 1 || count_processes(c) == 1)
         return false;
-    if (settings_store_origin(&c->store, RUN_ROW(execution.replicas)) != ORIGIN_CHECKPOINT ||
-        launcher_check() == 0)
+    if (!is_stored(c, RUN_ROW(execution.replicas)) ||
+        !is_stored(c, RUN_ROW(execution.layers_per_device)) || launcher_check() == 0)
         return true;
     err_clear();
     return false;
@@ -109,7 +123,7 @@ static int list_words(struct word_list *l, const struct repl *r, char *const *wo
     else if (rc == 0)
         rc = add_all(l, words, n);
     if (rc == 0 && again != NULL)
-        rc = add_word(l, mem_sprintf("replicas=%d", again->size));
+        rc = add_word(l, mem_sprintf("replicas=%d", again->size / again->stages));
     return rc == 0 ? list_options(l, r) : rc;
 }
 
@@ -162,7 +176,7 @@ static int launch_once(struct repl *r, const struct run_config *c, char *const *
         const struct launcher_call call = {
             .words = list.words,
             .n = list.n,
-            .size = again->size > 0 ? again->size : c->execution.replicas,
+            .size = again->size > 0 ? again->size : count_processes(c),
             .hosts = again->hosts != NULL ? again->hosts : c->execution.hosts,
             .prompt = !shell};
         progress_wipe();
@@ -179,7 +193,9 @@ static int launch_once(struct repl *r, const struct run_config *c, char *const *
 int train_launch(struct repl *r, const struct run_config *c, char *const *words, int n, bool shell)
 {
     struct launcher_end end = {0};
-    struct restart again = {.folder = c->checkpoint.folder, .step = -1};
+    struct restart again = {.folder = c->checkpoint.folder,
+                            .stages = layout_count(c->execution.layers_per_device),
+                            .step = -1};
     int rc;
     do
         rc = launch_once(r, c, words, n, shell, &again, &end);

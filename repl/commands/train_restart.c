@@ -142,7 +142,8 @@ static void say_restart(const struct restart *a, const struct launcher_end *end,
 bool restart_plan(struct restart *a, const struct run_config *c, const struct launcher_end *end)
 {
     const int64_t before = a->step;
-    const int size = a->size - (end->rank < 0 ? 0 : end->n), rc = err_last();
+    const int living = a->size - (end->rank < 0 ? 0 : end->n),
+              size = living / a->stages * a->stages, rc = err_last();
     if (!end->lost || size < 1 || signals_leaving() || interrupt_pending())
         return false;
     char *why = mem_strdup(err_text());

@@ -1,5 +1,6 @@
 #include "train/config/plan.h"
 
+#include "train/config/devices.h"
 #include "train/config/suggest.h"
 #include "train/parallel/reduction.h"
 #include "train/step/weights.h"
@@ -143,6 +144,16 @@ static int memory_head(const struct run_config *c, size_t bytes, struct buf *out
                          : buf_printf(out, "memory of each of %d processes\n", replicas);
 }
 
+/* By process, where these have some layers each. */
+static int stages_plan(const struct run_config *c, const struct config *shape, enum dtype held,
+                       struct buf *out)
+{
+    struct step_config step;
+    run_config_step(c, shape, &step);
+    int rc = buf_str(out, "memory of each process\n");
+    return rc == 0 ? run_config_devices(c, shape, &step, held, out) : rc;
+}
+
 static int memory_plan(const struct run_config *c, const struct config *shape, enum dtype held,
                        struct buf *out)
 {
@@ -215,7 +226,8 @@ int run_config_plan(const struct run_config *c, const struct config *shape, enum
                         config_params(shape), shape->n_layer, shape->n_head, shape->n_embd,
                         shape->n_ctx, shape->n_vocab);
     if (rc == 0)
-        rc = memory_plan(c, shape, held, out);
+        rc = run_config_stages(c) > 1 ? stages_plan(c, shape, held, out)
+                                      : memory_plan(c, shape, held, out);
     if (rc == 0)
         rc = buf_printf(
             out, "run\n  a step: %d windows of %d, %" PRIu64 " tokens, as %d micro-batch%s of %d\n",

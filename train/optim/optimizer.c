@@ -118,7 +118,7 @@ int optimizer_new_on_disk(struct optimizer **out, const struct optimizer_config 
         cut_parts(o, folder == NULL ? 0 : PART);
         rc = allocate_moments(o, folder);
     }
-    o->last_piece = o->n_pieces;
+    o->own = (struct piece_runs){.n = {o->n_pieces}};
     if (rc == 0)
         *out = o;
     else
@@ -147,7 +147,6 @@ void optimizer_free(struct optimizer *o)
     mem_free(o->pieces);
     mem_free(o->sums);
     mem_free(o->changes);
-    mem_free(o->piece_bounds);
     mem_free(o);
 }
 
@@ -156,42 +155,42 @@ void optimizer_configure(struct optimizer *o, const struct optimizer_config *c)
     o->config = *c;
 }
 
-/* The first piece of slice i of n. */
-static int slice_piece(const struct optimizer *o, int i, int n)
+int optimizer_pieces(const struct optimizer *o, size_t element)
 {
-    return (int)((long long)o->n_pieces * i / n);
+    int from = 0, to = o->n_pieces;
+    while (from < to) {
+        const int middle = from + (to - from) / 2;
+        if (o->pieces[middle].first < element)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
 }
 
-void optimizer_slices(const struct optimizer *o, int n, size_t *bounds)
+void optimizer_slices(const struct optimizer *o, size_t first, size_t last, int n, size_t *bounds)
 {
+    const int from = optimizer_pieces(o, first), pieces = optimizer_pieces(o, last) - from;
     for (int i = 0; i <= n; i++) {
-        const int piece = slice_piece(o, i, n);
+        const int piece = from + (int)((long long)pieces * i / n);
         bounds[i] = piece < o->n_pieces ? o->pieces[piece].first : o->n;
     }
 }
 
-void optimizer_block_slices(const struct optimizer *o, const struct optimizer_block *b, int n,
-                            size_t *bounds)
+size_t optimizer_block_index(const struct optimizer *o, const struct optimizer_block *b,
+                             size_t element)
 {
-    if (b->data != o->m_unit) {
-        optimizer_slices(o, n, bounds);
-        return;
-    }
-    for (int i = 0; i <= n; i++)
-        bounds[i] = (size_t)slice_piece(o, i, n) * RUNS;
+    return b->data == o->m_unit ? (size_t)optimizer_pieces(o, element) * RUNS : element;
 }
 
-int optimizer_set_share(struct optimizer *o, const struct optimizer_share *s)
+void optimizer_set_share(struct optimizer *o, const struct optimizer_share *s)
 {
-    o->piece_bounds = mem_array((size_t)s->n + 1, sizeof *o->piece_bounds);
-    if (o->piece_bounds == NULL)
-        return ERR_NOMEM;
-    for (int i = 0; i <= s->n; i++)
-        o->piece_bounds[i] = slice_piece(o, i, s->n);
     o->share = *s;
-    o->first_piece = o->piece_bounds[s->slice];
-    o->last_piece = o->piece_bounds[s->slice + 1];
-    return 0;
+    o->own = (struct piece_runs){.n = {0}};
+    for (int i = 0; i < s->n_runs; i++) {
+        o->own.first[i] = optimizer_pieces(o, s->runs[i].first);
+        o->own.n[i] = optimizer_pieces(o, s->runs[i].last) - o->own.first[i];
+    }
 }
 
 float optimizer_limit(const struct optimizer *o)

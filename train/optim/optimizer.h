@@ -74,11 +74,13 @@ void optimizer_free(struct optimizer *o);
 /* Change the configuration from the next step on; kind, decay and first_order_momentum must be
  * those given to optimizer_new. */
 void optimizer_configure(struct optimizer *o, const struct optimizer_config *c);
-/* Where n slices of the block begin, whole pieces of work each and about as long as each other:
- * bounds [n + 1], in elements. */
-void optimizer_slices(const struct optimizer *o, int n, size_t *bounds);
-/* s is copied, its user borrowed. Not together with a guard. ERR_NOMEM. */
-int optimizer_set_share(struct optimizer *o, const struct optimizer_share *s);
+/* Where n slices of the elements first to last - 1 begin, whole pieces of work each and about as
+ * long as each other: bounds [n + 1], in elements. first and last are where tensors begin. */
+void optimizer_slices(const struct optimizer *o, size_t first, size_t last, int n, size_t *bounds);
+/* How many pieces of work lie before an element at which one begins, or the end. */
+int optimizer_pieces(const struct optimizer *o, size_t element);
+/* s is copied, its user borrowed. Not together with a guard. */
+void optimizer_set_share(struct optimizer *o, const struct optimizer_share *s);
 /* The size that no weight may reach: OPTIMIZER_HALF_LIMIT for weights in binary16, else infinite,
  * until it is set. */
 float optimizer_limit(const struct optimizer *o);
@@ -107,9 +109,10 @@ int optimizer_block_write(const struct optimizer_block *b, const void *from, siz
 enum { OPTIMIZER_MAX_BLOCKS = 3 };
 /* The moments, and the scales of a first moment in binary16. Returns how many blocks there are. */
 int optimizer_blocks(const struct optimizer *o, struct optimizer_block out[OPTIMIZER_MAX_BLOCKS]);
-/* Where the slices of one of them begin: bounds [n + 1], in its elements. */
-void optimizer_block_slices(const struct optimizer *o, const struct optimizer_block *b, int n,
-                            size_t *bounds);
+/* Where in one of them an element of the weights lies at which a piece of work begins, or the end.
+ */
+size_t optimizer_block_index(const struct optimizer *o, const struct optimizer_block *b,
+                             size_t element);
 /* The global norm of scale grads [n], grads in the weights' type. If a gradient is NaN or infinite,
  * so is the norm: then take no step. */
 double optimizer_norm(struct optimizer *o, const void *grads, float scale);

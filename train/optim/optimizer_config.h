@@ -41,13 +41,16 @@ struct optimizer_guard {
     void *user;
 };
 
-/* Several processes with a slice each: a step then updates the moments and weights of this one's
- * alone, and what all slices add up to is the same in all processes. */
+/* Several processes with some of the weights each: a step then updates the moments and weights of
+ * this one's alone, and what all add up to is the same in all processes. */
 struct optimizer_share {
-    int slice, n; /* of optimizer_slices */
-    /* Give all processes the sums [n_pieces][2] of each one's pieces, first [slice] to
-     * first [slice + 1] - 1. */
-    void (*spread_sums)(void *user, double *sums, const int *first);
+    int n_runs; /* at most 2 */
+    struct {
+        size_t first,
+            last; /* elements first to last - 1, whole pieces of work (optimizer_slices) */
+    } runs[2];
+    /* Give all processes the sums [pieces][2] of each one's pieces. */
+    void (*spread_sums)(void *user, double *sums);
     /* Whether it is so in any. */
     bool (*any)(void *user, bool here);
     void *user;

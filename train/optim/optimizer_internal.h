@@ -21,6 +21,11 @@ struct optimizer_piece {
     bool decays;
 };
 
+/* Pieces first[0] to first[0] + n[0] - 1, and behind them others. */
+struct piece_runs {
+    int first[2], n[2];
+};
+
 struct optimizer {
     struct optimizer_config config;
     float limit;                  /* the size that no weight may reach */
@@ -37,9 +42,8 @@ struct optimizer {
     double largest; /* an upper bound of every piece's norm, and so of every weight's size;
                        INFINITY: unknown */
     int n_pieces;
-    int first_piece, last_piece;  /* up to last_piece - 1: those stepped here */
-    struct optimizer_share share; /* n 0: all are stepped here */
-    int *piece_bounds;            /* [share.n + 1] */
+    struct piece_runs own;        /* those stepped here */
+    struct optimizer_share share; /* spread_sums NULL: all are */
     /* Steps go through the pieces part by part; in memory there is one. */
     int *part_ends; /* [n_parts], pieces */
     int n_parts;

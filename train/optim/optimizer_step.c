@@ -154,20 +154,17 @@ static void close_weights(struct run *r, const struct optimizer_pass *j)
 
 /* ---- the norm ---- */
 
-/* A thread's pieces of those that are stepped here. */
-static void split_pieces(const struct optimizer *o, int thread, int n_threads, int *first,
-                         int *last)
+/* Piece k of the runs. */
+static int run_piece(const struct piece_runs *r, int k)
 {
-    par_split(o->last_piece - o->first_piece, thread, n_threads, first, last);
-    *first += o->first_piece;
-    *last += o->first_piece;
+    return k < r->n[0] ? r->first[0] + k : r->first[1] + k - r->n[0];
 }
 
 /* Those of other processes too. */
 static void complete_sums(struct optimizer *o)
 {
-    if (o->share.n > 0)
-        o->share.spread_sums(o->share.user, o->sums, o->piece_bounds);
+    if (o->share.spread_sums != NULL)
+        o->share.spread_sums(o->share.user, o->sums);
 }
 
 static void norm_share(void *arg, int thread, int n_threads)
@@ -175,10 +172,12 @@ static void norm_share(void *arg, int thread, int n_threads)
     const struct optimizer_pass *j = arg;
     struct run r;
     int first, last;
-    split_pieces(j->o, thread, n_threads, &first, &last);
+    const struct piece_runs *own = &j->o->own;
+    par_split(own->n[0] + own->n[1], thread, n_threads, &first, &last);
     profile_set(PART_OPTIMIZER);
     profile_work(0, (double)(j->o->n * dtype_bytes(j->o->dtype)) / n_threads);
-    for (int i = first; i < last; i++) {
+    for (int k = first; k < last; k++) {
+        const int i = run_piece(own, k);
         const struct optimizer_piece *p = &j->o->pieces[i];
         double *sum = &j->o->sums[2 * i];
         *sum = 0;
@@ -285,6 +284,19 @@ static double step_bytes(const struct optimizer_pass *j)
     return (double)(o->n * (element + times * (element + moments)));
 }
 
+/* Those of the runs that lie in pieces from to to - 1. */
+static struct piece_runs clip_runs(const struct piece_runs *r, int from, int to)
+{
+    struct piece_runs out;
+    for (int i = 0; i < 2; i++) {
+        const int end = r->first[i] + r->n[i];
+        out.first[i] = r->first[i] > from ? r->first[i] : from;
+        out.n[i] = (end < to ? end : to) - out.first[i];
+        out.n[i] = out.n[i] > 0 ? out.n[i] : 0;
+    }
+    return out;
+}
+
 /* The pieces that are stepped here, part by part; each thread has a run of each part's. writes: the
  * moments change. */
 static void walk_pieces(const struct optimizer_pass *j, int thread, int n_threads, bool writes,
@@ -295,16 +307,16 @@ static void walk_pieces(const struct optimizer_pass *j, int thread, int n_thread
     if (walks && thread == 0)
         disk_walk_begin(o->disk, writes);
     for (int part = 0; part < o->n_parts; part++) {
-        int from = part == 0 ? 0 : o->part_ends[part - 1], to = o->part_ends[part], first, last;
-        from = from > o->first_piece ? from : o->first_piece;
-        to = to < o->last_piece ? to : o->last_piece;
+        const int from = part == 0 ? 0 : o->part_ends[part - 1];
+        const struct piece_runs here = clip_runs(&o->own, from, o->part_ends[part]);
+        int first, last;
         if (walks && thread == 0)
             disk_walk_enter(o->disk, part);
         if (walks)
             par_barrier();
-        par_split(to > from ? to - from : 0, thread, n_threads, &first, &last);
-        for (int i = from + first; i < from + last; i++)
-            f(j, i);
+        par_split(here.n[0] + here.n[1], thread, n_threads, &first, &last);
+        for (int k = first; k < last; k++)
+            f(j, run_piece(&here, k));
         par_barrier();
         if (walks && thread == 0)
             disk_walk_leave(o->disk, part);
@@ -421,7 +433,7 @@ static bool rehearse_step(struct optimizer_pass *j, bool ask_guard)
     j->exceeds = &exceeds;
     j->rehearsed = ask_guard ? o->rehearsed : NULL;
     run_pass(j);
-    if (o->share.n > 0)
+    if (o->share.any != NULL)
         exceeds = o->share.any(o->share.user, exceeds);
     j->exceeds = NULL;
     j->rehearsed = NULL;

@@ -28,6 +28,7 @@ struct flight {
 };
 
 struct reduction {
+    struct rank_group group;
     int n_nodes, n_joins, result; /* result: the node that becomes the step's */
     struct owned_node *nodes;     /* [n_nodes], in the order of their blocks */
     struct join *joins;           /* [n_joins], in the tree's order */
@@ -51,11 +52,11 @@ void reduction_blocks(int n, int size, int rank, int *first, int *last)
 
 /* The nodes that the blocks of one rank are joined to there, behind the `at` there are; nodes NULL:
  * only counted. */
-static int add_nodes(struct owned_node *nodes, int at, int n_blocks, int rank)
+static int add_nodes(struct owned_node *nodes, int at, int n_blocks, int size, int rank)
 {
     struct owned_node own[GRADIENT_NODES];
     int first, last, n = 0;
-    reduction_blocks(n_blocks, world_size(), rank, &first, &last);
+    reduction_blocks(n_blocks, size, rank, &first, &last);
     for (int block = first; block < last; block++) {
         int from = block;
         while (n > 0 && gradient_blocks_are_parts(n_blocks, own[n - 1].first, from, block + 1))
@@ -89,7 +90,7 @@ static void list_joins(struct reduction *r, int n_blocks)
 
 static int n_transfers(const struct reduction *r)
 {
-    return (world_size() - 1) * (r->max_nodes + 2) + r->n_nodes;
+    return (r->group.size - 1) * (r->max_nodes + 2) + r->n_nodes;
 }
 
 static size_t longest_slice(const size_t *bounds, int size)
@@ -112,7 +113,7 @@ static bool allocate_flight(const struct reduction *r, struct flight *f)
 
 static bool allocate_reduction(struct reduction *r, const size_t *bounds)
 {
-    const size_t size = (size_t)world_size();
+    const size_t size = (size_t)r->group.size;
     r->nodes = mem_array((size_t)r->n_nodes, sizeof *r->nodes);
     r->joins = mem_array((size_t)r->n_nodes, sizeof *r->joins);
     r->sums = mem_array((size_t)r->n_nodes, sizeof *r->sums);
@@ -128,19 +129,21 @@ static bool allocate_reduction(struct reduction *r, const size_t *bounds)
     return done;
 }
 
-int reduction_new(struct reduction **out, int n_blocks, const size_t *bounds, enum dtype dtype)
+int reduction_new(struct reduction **out, const struct rank_group *g, int n_blocks,
+                  const size_t *bounds, enum dtype dtype)
 {
-    const int size = world_size();
+    const int size = g->size;
     const size_t longest = longest_slice(bounds, size);
     struct reduction *r = mem_alloc(sizeof *r);
     *out = NULL;
     if (r == NULL)
         return ERR_NOMEM;
+    r->group = *g;
     r->dtype = dtype;
     r->part = longest < PART ? longest : PART;
     r->n_parts = r->part == 0 ? 0 : (int)((longest + r->part - 1) / r->part);
     for (int i = 0; i < size; i++) {
-        const int n = add_nodes(NULL, 0, n_blocks, i);
+        const int n = add_nodes(NULL, 0, n_blocks, size, i);
         r->n_nodes += n;
         r->max_nodes = n > r->max_nodes ? n : r->max_nodes;
     }
@@ -149,7 +152,7 @@ int reduction_new(struct reduction **out, int n_blocks, const size_t *bounds, en
         return ERR_NOMEM;
     }
     for (int i = 0, at = 0; i < size; i++)
-        at += add_nodes(r->nodes, at, n_blocks, i);
+        at += add_nodes(r->nodes, at, n_blocks, size, i);
     list_joins(r, n_blocks);
     *out = r;
     return 0;
@@ -189,13 +192,14 @@ static void begin_nodes(struct reduction *r, int k, const struct gradient_blocks
 {
     struct flight *f = &r->flights[k % IN_FLIGHT];
     const size_t each = dtype_bytes(r->dtype);
-    const int own = world_rank();
+    const int own = r->group.own;
     size_t n, at;
     f->n_nodes = f->n_sums = 0;
-    for (int to = 0; to < world_size(); to++) {
+    for (int to = 0; to < r->group.size; to++) {
         at = slice_part(r, to, k, &n);
         for (int i = 0; i < b->n_nodes && to != own && n > 0; i++)
-            world_send(to, TAG_PART, (const char *)b->nodes[i].data + at * each, n * each,
+            world_send(group_rank(&r->group, to), TAG_PART,
+                       (const char *)b->nodes[i].data + at * each, n * each,
                        &f->transfers[f->n_nodes++]);
     }
     at = slice_part(r, own, k, &n);
@@ -206,7 +210,8 @@ static void begin_nodes(struct reduction *r, int k, const struct gradient_blocks
         if (node->rank == own)
             f->at[i] = (const char *)b->nodes[node->index].data + at * each;
         else
-            world_receive(node->rank, TAG_PART, buffer, n * each, &f->transfers[f->n_nodes++]);
+            world_receive(group_rank(&r->group, node->rank), TAG_PART, buffer, n * each,
+                          &f->transfers[f->n_nodes++]);
     }
 }
 
@@ -238,21 +243,22 @@ static void end_nodes(struct reduction *r, int k, char *gradients, bool to_all)
 {
     struct flight *f = &r->flights[k % IN_FLIGHT];
     const size_t each = dtype_bytes(r->dtype);
-    const int own = world_rank();
+    const int own = r->group.own;
     size_t n;
     world_wait(f->transfers, f->n_nodes);
     const size_t at = slice_part(r, own, k, &n);
     if (n > 0)
         par_run(join_share, &(struct join_job){r, f, n, gradients + at * each});
     struct transfer *sums = f->transfers + f->n_nodes;
-    for (int other = 0; other < world_size() && to_all; other++) {
+    for (int other = 0; other < r->group.size && to_all; other++) {
         size_t n_other;
         const size_t from = slice_part(r, other, k, &n_other);
         if (other != own && n > 0)
-            world_send(other, TAG_WHOLE, gradients + at * each, n * each, &sums[f->n_sums++]);
+            world_send(group_rank(&r->group, other), TAG_WHOLE, gradients + at * each, n * each,
+                       &sums[f->n_sums++]);
         if (other != own && n_other > 0)
-            world_receive(other, TAG_WHOLE, gradients + from * each, n_other * each,
-                          &sums[f->n_sums++]);
+            world_receive(group_rank(&r->group, other), TAG_WHOLE, gradients + from * each,
+                          n_other * each, &sums[f->n_sums++]);
     }
 }
 
@@ -268,7 +274,7 @@ static void join_sums(struct reduction *r, const struct gradient_blocks *b,
 {
     for (int i = 0; i < b->n_nodes; i++)
         r->own[i] = b->nodes[i].sums;
-    world_all_gather(r->gathered, r->own, (size_t)r->max_nodes * sizeof *r->own);
+    group_all_gather(&r->group, r->gathered, r->own, (size_t)r->max_nodes * sizeof *r->own);
     for (int i = 0; i < r->n_nodes; i++)
         r->sums[i] = r->gathered[r->nodes[i].rank * r->max_nodes + r->nodes[i].index];
     for (int i = 0; i < r->n_joins; i++)
@@ -294,18 +300,19 @@ void reduction_run(struct reduction *r, struct gradient_blocks *b, void *gradien
 void reduction_spread(struct reduction *r, void *data, size_t each)
 {
     struct transfer *x = r->flights[0].transfers;
-    const int own = world_rank();
+    const int own = r->group.own;
     for (int k = 0; k < r->n_parts; k++) {
         int going = 0;
         size_t n, n_other;
         const size_t at = slice_part(r, own, k, &n);
-        for (int other = 0; other < world_size(); other++) {
+        for (int other = 0; other < r->group.size; other++) {
             const size_t from = slice_part(r, other, k, &n_other);
             if (other != own && n > 0)
-                world_send(other, TAG_WHOLE, (char *)data + at * each, n * each, &x[going++]);
+                world_send(group_rank(&r->group, other), TAG_WHOLE, (char *)data + at * each,
+                           n * each, &x[going++]);
             if (other != own && n_other > 0)
-                world_receive(other, TAG_WHOLE, (char *)data + from * each, n_other * each,
-                              &x[going++]);
+                world_receive(group_rank(&r->group, other), TAG_WHOLE, (char *)data + from * each,
+                              n_other * each, &x[going++]);
         }
         world_wait(x, going);
     }

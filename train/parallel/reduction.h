@@ -9,7 +9,7 @@
  *   part 0   nodes to the slices' ranks | add | sums to all
  *   part 1                                nodes | add | sums to all
  */
-#include "train/parallel/world.h"
+#include "train/parallel/group.h"
 #include "train/step/gradient_blocks.h"
 
 /* Which of n blocks a rank has: contiguous runs, whose lengths differ by at most one. */
@@ -18,17 +18,19 @@ void reduction_blocks(int n, int size, int rank, int *first, int *last);
 struct reduction; /* buffers, and which nodes are joined in which order */
 
 /*
- * Of gradients of a step of n blocks, for as long as the world is as it is.
+ * Of gradients of a step of n blocks, which the ranks of a group share, for as long as the world is
+ * as it is.
  *
  * bounds  [size + 1], where the slices begin, in elements; copied
  * returns ERR_NOMEM, or 0
  */
-int reduction_new(struct reduction **out, int n_blocks, const size_t *bounds, enum dtype dtype);
+int reduction_new(struct reduction **out, const struct rank_group *g, int n_blocks,
+                  const size_t *bounds, enum dtype dtype);
 void reduction_free(struct reduction *r);
 /*
- * By all ranks, once all blocks are done. The gradients [n], in which the last node of b lies,
- * become those of the step: this rank's slice of them, or, to_all, all. sums become those of the
- * step. Everything else that nodes lie in is overwritten.
+ * By all of the group, once all blocks are done. The gradients [n], in which the last node of b
+ * lies, become those of the step: this rank's slice of them, or, to_all, all. sums become those of
+ * the step. Everything else that nodes lie in is overwritten.
  */
 void reduction_run(struct reduction *r, struct gradient_blocks *b, void *gradients,
                    struct step_result *sums, bool to_all);

@@ -20,7 +20,10 @@ enum world_tag {
     TAG_VERDICT, /* of rank 0, to all */
     TAG_PART,    /* of a reduction */
     TAG_WHOLE,   /* its result */
-    TAG_STATE    /* of the optimizer, to rank 0 */
+    TAG_STATE,   /* of the optimizer, to rank 0 */
+    TAG_ONWARD,  /* activations of a micro-batch, to the next stage of a pipeline */
+    TAG_BACK,    /* their gradients */
+    TAG_COUNTS   /* how many of these there were in a step that did not go on */
 };
 
 /* Join the world of the launcher that has started this process, if one has; ERR_MISSING: it has,

@@ -8,6 +8,7 @@
 #include "train/data/batches.h"
 #include "train/eval/eval.h"
 #include "train/optim/optimizer.h"
+#include "train/parallel/layout.h"
 #include "train/run/events.h"
 #include "train/run/folder.h"
 #include "train/run/trainer_state.h"
@@ -39,6 +40,8 @@ struct model_before {
 enum { RUN_PROBE = 64 };
 
 struct run_ranks;
+struct run_shares;
+struct run_pipeline;
 
 struct run {
     struct run_config config; /* resolved */
@@ -72,8 +75,11 @@ struct run {
      * where that was interrupted (ids NULL: none); its first window's number in the run. */
     int micro;
     struct step_result sum;
+    struct layout layout;    /* of the ranks there are */
     struct run_ranks *ranks; /* NULL: one process */
-    bool joined;             /* the others follow rank 0's word */
+    struct run_shares *shares;
+    struct run_pipeline *pipeline; /* NULL: each rank has all layers */
+    bool joined;                   /* the others follow rank 0's word */
     const token_id *ids, *labels;
     uint64_t sequence;
     double grad_norm, rate; /* of the last whole step */

@@ -6,6 +6,7 @@
 #include "train/run/check.h"
 #include "train/run/inside.h"
 #include "train/parallel/world.h"
+#include "train/run/pipeline_step.h"
 #include "train/run/publish.h"
 #include "train/run/ranks.h"
 #include "train/run/ranks_check.h"
@@ -35,14 +36,29 @@ static int open_data(struct run *r)
     return rc;
 }
 
+/* One process does all, whatever the settings have for several. */
+static int open_layout(struct run *r)
+{
+    const int n_layer = r->model->config.n_layer;
+    layout_init(&r->layout, n_layer, 1);
+    if (world_size() == 1)
+        return 0;
+    int rc = layout_read(&r->layout, r->config.execution.layers_per_device, n_layer);
+    r->layout.replicas = world_size() / r->layout.stages;
+    return rc;
+}
+
 /* From the files that the model was read from, while these are open. */
 static int open_weights(struct run *r, const struct model_files *open)
 {
     const bool is_open = open != NULL && open->source.table.n_tensors > 0;
     int rc = params_need_memory(&r->model->params, "training the model in use");
+    const struct model_stage stage =
+        layout_stage(&r->layout, layout_stage_of(&r->layout, world_rank()));
     return rc != 0 ? rc
-                   : weights_init(&r->weights, r->model, is_open ? &open->source : NULL,
-                                  (enum dtype)r->config.training.precision, r->events.progress);
+                   : weights_init_stage(&r->weights, r->model, is_open ? &open->source : NULL,
+                                        (enum dtype)r->config.training.precision, &stage,
+                                        r->events.progress);
 }
 
 /* Rank 0 writes there, and others only know where. */
@@ -72,10 +88,12 @@ int run_build(struct run *r, const struct run_config *c, struct model *m,
     r->saved_step = r->evaluated_step = -1;
     trainer_state_init(&r->state, c->training.loss_scaling);
     int rc = run_config_copy(&r->config, c);
-    if (rc == 0 && (rc = open_folder(r)) == 0 && (rc = open_data(r)) == 0 &&
-        (rc = open_weights(r, open)) == 0 && (rc = run_adapter_open(r)) == 0 &&
-        (rc = open_optimizer(r)) == 0 && (rc = run_adapter_guard(r)) == 0 &&
-        (rc = run_publish_open(r)) == 0 && (rc = run_ranks_open(r)) == 0)
+    if (rc == 0 && (rc = open_layout(r)) == 0 && (rc = open_folder(r)) == 0 &&
+        (rc = open_data(r)) == 0 && (rc = open_weights(r, open)) == 0 &&
+        (rc = run_adapter_open(r)) == 0 && (rc = open_optimizer(r)) == 0 &&
+        (rc = run_adapter_guard(r)) == 0 && (rc = run_publish_open(r)) == 0 &&
+        (rc = run_ranks_open(r)) == 0 && (rc = run_shares_open(r)) == 0 &&
+        (rc = run_pipeline_open(r)) == 0)
         rc = run_fit_team(r);
     /* An adapter has a guard of its own; other weights are as the model has them. */
     if (rc == 0 && r->adapter == NULL && m->params.dtype != DTYPE_F32)
@@ -125,6 +143,8 @@ void run_free(struct run *r)
     if (r == NULL)
         return;
     run_ranks_close(r);
+    run_shares_close(r);
+    run_pipeline_close(r);
     metrics_close(r->log);
     step_free(r->step);
     activation_stats_release(&r->activation_stats);

@@ -8,6 +8,7 @@
 #include "sampling/chain/logits.h"
 #include "train/run/adapter.h"
 #include "train/run/inside.h"
+#include "train/run/ranks.h"
 #include "train/step/step.h"
 #include "weights/model_source.h"
 
@@ -183,6 +184,14 @@ static int probe_model(const struct run *r)
     return rc;
 }
 
+/* Of all stages. */
+static void publish_weights(struct run *r)
+{
+    run_ranks_gather(r, SHARE_WEIGHTS);
+    weights_publish(&r->weights, r->model);
+    run_shares_drop(r, SHARE_WEIGHTS);
+}
+
 static int publish_probed(struct run *r)
 {
     struct model *m = r->model;
@@ -192,7 +201,7 @@ static int publish_probed(struct run *r)
     if (r->adapter != NULL)
         run_adapter_publish(r);
     else
-        weights_publish(&r->weights, m);
+        publish_weights(r);
     r->published = m->version;
     r->published_at = r->state.step;
     rc = r->probed_at == r->state.step ? 0 : probe_model(r);

@@ -10,12 +10,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SENTENCE = 900 };
 
 /* The words of rank 0. */
-enum word { WORD_STEP, WORD_STATE, WORD_END };
+enum word { WORD_STEP, WORD_STATE, WORD_WEIGHTS, WORD_END };
 
 /* How micro-batches ended; or what rank 0 makes of it. */
 struct meeting {
@@ -25,7 +24,6 @@ struct meeting {
 };
 
 struct run_ranks {
-    struct reduction *reduction;
     int n_micro;
     uint64_t offset;
     bool said; /* rank 0 has said that it does not go on */
@@ -35,12 +33,7 @@ struct run_ranks {
     struct transfer *receiving; /* [size] */
     struct transfer *sending;   /* [size] */
     enum word word;
-    bool sliced;    /* each rank has its slice of the optimizer's state (zero=1) */
-    bool *flags;    /* [size] */
-    size_t *bounds; /* [size + 1] */
 };
-
-/* ---- opening ---- */
 
 static int allocate_ranks(struct run_ranks *k)
 {
@@ -48,20 +41,7 @@ static int allocate_ranks(struct run_ranks *k)
     k->inbox = mem_array(size, sizeof *k->inbox);
     k->receiving = mem_array(size, sizeof *k->receiving);
     k->sending = mem_array(size, sizeof *k->sending);
-    k->flags = mem_array(size, sizeof *k->flags);
-    k->bounds = mem_array(size + 1, sizeof *k->bounds);
-    return k->inbox == NULL || k->receiving == NULL || k->sending == NULL || k->flags == NULL ||
-                   k->bounds == NULL
-               ? ERR_NOMEM
-               : 0;
-}
-
-static int open_reduction(struct run *r)
-{
-    struct run_ranks *k = r->ranks;
-    optimizer_slices(r->optimizer, world_size(), k->bounds);
-    return reduction_new(&k->reduction, r->config.training.gradient_blocks, k->bounds,
-                         r->trainable.dtype);
+    return k->inbox == NULL || k->receiving == NULL || k->sending == NULL ? ERR_NOMEM : 0;
 }
 
 /* Rank 0's, to all others. */
@@ -80,14 +60,17 @@ void run_ranks_close(struct run *r)
         return;
     if (r->joined && world_rank() == 0)
         say_word(k, WORD_END);
-    reduction_free(k->reduction);
     mem_free(k->inbox);
     mem_free(k->receiving);
     mem_free(k->sending);
-    mem_free(k->flags);
-    mem_free(k->bounds);
     mem_free(k);
     r->ranks = NULL;
+}
+
+void run_ranks_blocks(const struct run *r, int *first, int *last)
+{
+    reduction_blocks(r->config.training.gradient_blocks, r->layout.replicas,
+                     layout_replica_of(&r->layout, world_rank()), first, last);
 }
 
 int run_ranks_micro(const struct run *r)
@@ -100,100 +83,22 @@ uint64_t run_ranks_offset(const struct run *r)
     return r->ranks == NULL ? 0 : r->ranks->offset;
 }
 
-/* ---- an optimizer whose state is in slices ---- */
+/* ---- what others have ---- */
 
-static void spread_sums(void *user, double *sums, const int *first)
+void run_ranks_gather(struct run *r, enum run_share what)
 {
-    (void)user;
-    for (int i = 0; i < world_size(); i++)
-        world_broadcast(sums + 2 * first[i], (size_t)(first[i + 1] - first[i]) * 2 * sizeof *sums,
-                        i);
-}
-
-static bool is_any(void *user, bool here)
-{
-    struct run_ranks *k = user;
-    bool any = false;
-    k->flags[world_rank()] = here;
-    world_all_gather(k->flags, &here, sizeof here);
-    for (int i = 0; i < world_size(); i++)
-        any |= k->flags[i];
-    return any;
-}
-
-static int open_share(struct run *r)
-{
-    const struct optimizer_share share = {.slice = world_rank(),
-                                          .n = world_size(),
-                                          .spread_sums = spread_sums,
-                                          .any = is_any,
-                                          .user = r->ranks};
-    r->ranks->sliced = r->config.execution.zero > 0;
-    return r->ranks->sliced ? optimizer_set_share(r->optimizer, &share) : 0;
-}
-
-/* Part of a block of the state: this rank's slice, or, of rank 0, that of another. */
-struct state_part {
-    char *at;
-    size_t bytes;
-};
-
-static struct state_part find_part(struct run *r, const struct optimizer_block *b, int rank)
-{
-    const size_t each = dtype_bytes(b->dtype);
-    optimizer_block_slices(r->optimizer, b, world_size(), r->ranks->bounds);
-    const size_t from = r->ranks->bounds[rank], to = r->ranks->bounds[rank + 1];
-    return (struct state_part){(char *)b->data + from * each, (to - from) * each};
-}
-
-static void send_state(struct run *r)
-{
-    struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
-    const int n = optimizer_blocks(r->optimizer, blocks);
-    for (int i = 0; i < n; i++) {
-        const struct state_part p = find_part(r, &blocks[i], world_rank());
-        world_send_whole(0, TAG_STATE, p.at, p.bytes);
-    }
+    if (r->ranks == NULL || !run_shares_has(r, what))
+        return;
+    say_word(r->ranks, what == SHARE_STATE ? WORD_STATE : WORD_WEIGHTS);
+    run_shares_gather(r, what);
 }
 
 bool run_ranks_has_state(const struct run *r)
 {
-    return r->ranks == NULL || !r->ranks->sliced;
+    return !run_shares_has(r, SHARE_STATE) && !run_shares_has(r, SHARE_WEIGHTS);
 }
 
-void run_ranks_gather_state(struct run *r)
-{
-    struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
-    if (r->ranks == NULL || !r->ranks->sliced)
-        return;
-    const int n = optimizer_blocks(r->optimizer, blocks);
-    say_word(r->ranks, WORD_STATE);
-    for (int rank = 1; rank < world_size(); rank++)
-        for (int i = 0; i < n; i++) {
-            const struct state_part p = find_part(r, &blocks[i], rank);
-            world_receive_whole(rank, TAG_STATE, p.at, p.bytes);
-        }
-}
-
-/* Give whole pages of it back. */
-static void drop_part(struct state_part p)
-{
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE),
-                 before = (page - (uintptr_t)p.at % page) % page;
-    if (p.bytes > before + page)
-        mem_clear_map(p.at + before, (p.bytes - before) / page * page);
-}
-
-void run_ranks_drop_state(struct run *r)
-{
-    struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
-    if (r->ranks == NULL || !r->ranks->sliced)
-        return;
-    const int n = optimizer_blocks(r->optimizer, blocks);
-    for (int rank = 0; rank < world_size(); rank++)
-        for (int i = 0; i < n && rank != world_rank(); i++)
-            drop_part(find_part(r, &blocks[i], rank));
-}
+/* ---- opening ---- */
 
 int run_ranks_open(struct run *r)
 {
@@ -205,13 +110,10 @@ int run_ranks_open(struct run *r)
     struct run_ranks *k = r->ranks = mem_alloc(sizeof *k);
     if (k == NULL)
         return ERR_NOMEM;
-    reduction_blocks(t->gradient_blocks, world_size(), world_rank(), &first, &last);
+    run_ranks_blocks(r, &first, &last);
     k->n_micro = (last - first) * of_block;
     k->offset = (uint64_t)first * (uint64_t)of_block * (uint64_t)t->micro_batch_size;
-    int rc = allocate_ranks(k);
-    if (rc == 0)
-        rc = open_reduction(r);
-    return rc == 0 ? open_share(r) : rc;
+    return allocate_ranks(k);
 }
 
 /* ---- steps ---- */
@@ -237,8 +139,8 @@ bool run_ranks_follow(struct run *r)
     for (;;) {
         enum word word;
         world_receive_whole(0, TAG_WORD, &word, sizeof word);
-        if (word == WORD_STATE) {
-            send_state(r);
+        if (word == WORD_STATE || word == WORD_WEIGHTS) {
+            run_shares_send(r, word == WORD_STATE ? SHARE_STATE : SHARE_WEIGHTS);
             continue;
         }
         if (word == WORD_STEP)
@@ -351,19 +253,4 @@ int run_ranks_meet(struct run *r, int rc)
                ? err_set(k->verdict.rc, "%s", k->verdict.sentence)
                : err_set(k->verdict.rc, "rank %d on %s: %s", k->verdict.rank,
                          world_host(k->verdict.rank), k->verdict.sentence);
-}
-
-void run_ranks_add(struct run *r)
-{
-    if (r->ranks == NULL)
-        return;
-    reduction_run(r->ranks->reduction, step_blocks(r->step), step_gradients(r->step), &r->sum,
-                  !r->ranks->sliced);
-}
-
-void run_ranks_spread_weights(struct run *r)
-{
-    if (r->ranks != NULL && r->ranks->sliced)
-        reduction_spread(r->ranks->reduction, weights_block(&r->trainable),
-                         dtype_bytes(r->trainable.dtype));
 }

@@ -2,7 +2,7 @@
 #define PRATTLE_TRAIN_RUN_RANKS_H
 /*
  * A run of several ranks (train/parallel/world.h). Each computes some of the gradient blocks of
- * every step, all have the same weights after it, and rank 0 does what is due between steps. Others
+ * every step, or some layers of them (shares.h), and rank 0 does what is due between steps. Others
  * follow its word:
  *
  *   rank 0    what is due   word: step   micro-batches   meeting: done            sum, optimizer
@@ -12,6 +12,8 @@
  * goes on; that it does not, it says as soon as it knows, and others look for that between
  * micro-batches. In a world of one, none of these functions does anything.
  */
+#include "train/run/shares.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,6 +27,8 @@ void run_ranks_begin_step(struct run *r);
 /* Others: wait for rank 0's word; whether a step begins, else it was the last. */
 bool run_ranks_follow(struct run *r);
 
+/* Which of the gradient blocks are this rank's. */
+void run_ranks_blocks(const struct run *r, int *first, int *last);
 /* How many of a step's micro-batches are this rank's, and how many windows lie before the first. */
 int run_ranks_micro(const struct run *r);
 uint64_t run_ranks_offset(const struct run *r);
@@ -34,15 +38,8 @@ bool run_ranks_stopped(struct run *r);
 /* The micro-batches have ended, for rc. 0: those of all ranks are done; else the code of why the
  * step does not go on, with its sentence. Hours of training are then those of rank 0. */
 int run_ranks_meet(struct run *r, int rc);
-/* The gradients and sums of all ranks' blocks, where those of this rank were. */
-void run_ranks_add(struct run *r);
-/* zero=1: after a step of the optimizer, in which each rank has updated its slice of the weights.
- */
-void run_ranks_spread_weights(struct run *r);
-/* zero=1: rank 0, between steps: have the state of the whole optimizer here; and drop again what is
- * not this rank's, as each does that has read a checkpoint. */
-void run_ranks_gather_state(struct run *r);
-void run_ranks_drop_state(struct run *r);
+/* Rank 0, between steps: have what the others have of it here; run_shares_drop forgets it again. */
+void run_ranks_gather(struct run *r, enum run_share what);
 /* Whether this rank has all that a checkpoint of the last whole step has, without the others. */
 bool run_ranks_has_state(const struct run *r);
 

@@ -72,7 +72,9 @@ static int take_fingerprints(struct fingerprint f[N_FINGERPRINTS], const struct 
     if (rc == 0 && (rc = hash_program(f[1].digest)) == 0)
         rc = hash_vocabulary(f[2].digest, r->model->tokenizer);
     memcpy(f[3].digest, r->train.identity, sizeof f[3].digest);
-    if (rc == 0)
+    if (!r->weights.stage.alone)
+        memcpy(f[4].digest, w->digest, sizeof f[4].digest);
+    else if (rc == 0)
         rc = hash_bytes(f[4].digest, weights_block(w), w->n * dtype_bytes(w->dtype));
     return rc;
 }

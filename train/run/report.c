@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/progress.h"
+#include "train/config/devices.h"
 #include "train/run/inside.h"
 #include "train/parallel/world.h"
 #include "train/run/speed.h"
@@ -79,6 +80,15 @@ void run_fill_metrics(struct run *r)
         .sources = r->reads,
         .n_sources = n_sources,
     };
+}
+
+int run_devices(const struct run *r, struct buf *out)
+{
+    struct step_config step;
+    if (r->layout.stages == 1)
+        return 0;
+    run_config_step(&r->config, &r->model->config, &step);
+    return run_config_devices(&r->config, &r->model->config, &step, r->model->params.dtype, out);
 }
 
 enum run_status run_status(const struct run *r)

@@ -5,6 +5,7 @@
  */
 #include "train/run/events.h"
 
+struct buf;
 struct run_config;
 
 enum run_status run_status(const struct run *r);
@@ -16,6 +17,9 @@ const char *run_path(const struct run *r); /* its folder */
 int64_t run_step(const struct run *r);     /* whole steps taken */
 /* The step of the newest checkpoint, -1: none. */
 int64_t run_saved_step(const struct run *r);
+
+/* Append which rank has what, where ranks have some layers each; else nothing. */
+int run_devices(const struct run *r, struct buf *out);
 
 /* For run.c: set r->metrics from what was counted since the last line. */
 void run_fill_metrics(struct run *r);

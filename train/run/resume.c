@@ -147,7 +147,7 @@ static int restore_run(struct run *r, const struct checkpoint *cp)
         rc = run_adapter_restore(r, cp);
     if (rc != 0)
         return rc;
-    run_ranks_drop_state(r);
+    run_shares_drop(r, SHARE_STATE);
     optimizer_set_steps(r->optimizer, r->state.optimizer_steps);
     r->due = (unsigned)r->state.due & DUE_LATER;
     r->rate = r->grad_norm = NAN; /* of a step taken then */

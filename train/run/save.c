@@ -43,8 +43,10 @@ static int save_step(struct run *r)
     rc = state == NULL        ? err_last()
          : r->adapter != NULL ? 0
                               : source_open_params(&weights, &r->weights.view, r->model);
-    if (rc == 0)
-        run_ranks_gather_state(r);
+    if (rc == 0) {
+        run_ranks_gather(r, SHARE_STATE);
+        run_ranks_gather(r, SHARE_WEIGHTS);
+    }
     int n_blocks = optimizer_blocks(r->optimizer, blocks);
     const struct checkpoint_content c = {.step = r->state.step,
                                          .weights = r->adapter == NULL ? &weights : NULL,
@@ -55,7 +57,8 @@ static int save_step(struct run *r)
                                          .state = state};
     if (rc == 0)
         rc = checkpoint_write(&r->folder, &c, r->events.progress);
-    run_ranks_drop_state(r);
+    run_shares_drop(r, SHARE_STATE);
+    run_shares_drop(r, SHARE_WEIGHTS);
     source_close(&weights);
     json_decref(state);
     if (rc != 0)
@@ -95,7 +98,9 @@ int run_export(struct run *r, const char *path, const struct save_config *c)
     int rc = source_open_params(&s, &r->weights.view, r->model);
     if (rc != 0)
         return rc;
+    run_ranks_gather(r, SHARE_WEIGHTS);
     rc = source_save(&s, path, c, r->events.progress);
+    run_shares_drop(r, SHARE_WEIGHTS);
     source_close(&s);
     if (rc == 0 && !c->convert)
         run_point_model(r, mem_strdup(path));

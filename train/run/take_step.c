@@ -11,8 +11,8 @@
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/base/progress.h"
-#include "train/parallel/reduction.h"
 #include "train/run/inside.h"
+#include "train/run/pipeline_step.h"
 #include "train/run/publish.h"
 #include "train/run/ranks.h"
 
@@ -39,8 +39,12 @@ int run_fit_team(struct run *r)
     run_publish_forget(r);
     run_begin_step_anew(r);
     run_config_step(&r->config, &r->model->config, &s);
-    reduction_blocks(s.gradient_blocks, world_size(), world_rank(), &s.first_block, &s.last_block);
+    run_ranks_blocks(r, &s.first_block, &s.last_block);
     r->threads = par_threads();
+    if (r->pipeline != NULL) {
+        s.stage = r->weights.stage;
+        s.slots = run_pipeline_slots(r);
+    }
     return step_new(&r->step, &r->weights, &s);
 }
 
@@ -74,6 +78,15 @@ static int collect_activation_stats_if_due(struct run *r)
     return rc;
 }
 
+/* What the step adds up to, from nothing. */
+static int begin_work(struct run *r)
+{
+    r->sum = (struct step_result){0};
+    run_publish_forget(r);
+    step_zero(r->step);
+    return collect_activation_stats_if_due(r);
+}
+
 /* The next batch, or the one at which the run was interrupted. */
 static int take_batch(struct run *r)
 {
@@ -84,13 +97,7 @@ static int take_batch(struct run *r)
     profile_set(PART_LOADER);
     int rc = batches_next(r->batches, &r->ids, &r->labels);
     profile_end();
-    if (rc == 0 && r->micro == 0) {
-        r->sum = (struct step_result){0};
-        run_publish_forget(r);
-        step_zero(r->step);
-        rc = collect_activation_stats_if_due(r);
-    }
-    return rc;
+    return rc == 0 && r->micro == 0 ? begin_work(r) : rc;
 }
 
 static void spend_time(struct run *r, double begun)
@@ -170,7 +177,7 @@ static enum run_fault take_gradients(struct run *r, double loss, float scale)
     if (!optimizer_step(r->optimizer, weights_block(&r->trainable), step_gradients(r->step), scale,
                         r->grad_norm, (float)r->rate))
         return FAULT_WEIGHTS;
-    run_ranks_spread_weights(r);
+    run_shares_spread_weights(r);
     spike_guard_add(&r->state.spike_guard, loss, r->grad_norm);
     if (t->auto_loss_scaling == 1)
         loss_scale_advance(&r->state.scale, t->loss_scaling_growth);
@@ -194,7 +201,7 @@ static void finish_step(struct run *r)
 {
     double begun = clock_s();
     struct trainer_state *p = &r->state;
-    run_ranks_add(r);
+    run_shares_add(r);
     double targets = r->sum.n_targets > 0 ? (double)r->sum.n_targets : 1;
     double loss = r->sum.loss_sum / targets;
     float scale = (float)(1 / (targets * loss_factor(r)));
@@ -209,6 +216,8 @@ static void finish_step(struct run *r)
     p->windows += (uint64_t)r->config.training.global_batch_size;
     p->tokens += (uint64_t)r->sum.n_targets;
     r->micro = 0;
+    if (r->collects_activation_stats)
+        run_shares_gather_stats(r);
     if (r->ranks != NULL) /* others have the windows between */
         batches_seek(r->batches, p->windows + run_ranks_offset(r));
     tally_step(r, fault == FAULT_NONE);
@@ -278,7 +287,7 @@ int run_check_stop(struct run *r)
         number_text(norm, r->grad_norm), words[s.fault].advice);
 }
 
-int run_take_step(struct run *r)
+static int take_micro_batches(struct run *r)
 {
     const int n = run_ranks_micro(r);
     int rc = 0;
@@ -287,7 +296,24 @@ int run_take_step(struct run *r)
             r->events.tick(r->events.user, &r->metrics, r->state.step, (double)r->micro / n);
         rc = interrupt_pending() ? err_set(ERR_INTERRUPTED, "paused") : take_micro_batch(r);
     }
+    return rc;
+}
+
+static int run_stages(struct run *r)
+{
+    const double begun = clock_s();
+    int rc = begin_work(r);
+    if (rc == 0)
+        rc = run_pipeline_go(r, (float)loss_factor(r));
+    spend_time(r, begun);
+    return rc;
+}
+
+int run_take_step(struct run *r)
+{
+    int rc = r->pipeline != NULL ? run_stages(r) : take_micro_batches(r);
     if ((rc = run_ranks_meet(r, rc)) != 0) {
+        run_pipeline_settle(r);
         if (r->ranks != NULL) /* each has stopped somewhere else */
             run_begin_step_anew(r);
         return rc;

@@ -72,15 +72,28 @@ void gradient_blocks_add(void *right, const void *left, size_t n, enum dtype dty
         row_kernels()->add(right, left, n);
 }
 
+/* A thread's share of the i-th span of gradients that there are here; false: there are no more. */
+static bool own_share(const struct gradient_blocks *b, int i, int thread, int n_threads,
+                      struct span *out)
+{
+    const struct span all = {.n = b->n_gradients};
+    if (i >= (b->own.n > 0 ? b->own.n : 1))
+        return false;
+    const struct span s = b->own.n > 0 ? b->own.at[i] : all;
+    par_split_units(s.n, UNIT, thread, n_threads, &out->first, &out->n);
+    out->first += s.first;
+    return true;
+}
+
 static void add_share(void *arg, int thread, int n_threads)
 {
     const struct blocks_job *j = arg;
     const size_t each = dtype_bytes(j->b->dtype);
-    size_t first, n;
-    par_split_units(j->b->n_gradients, UNIT, thread, n_threads, &first, &n);
+    struct span s;
     profile_set(PART_OPTIMIZER);
-    gradient_blocks_add((char *)j->right + first * each, (const char *)j->left + first * each, n,
-                        j->b->dtype);
+    for (int i = 0; own_share(j->b, i, thread, n_threads, &s); i++)
+        gradient_blocks_add((char *)j->right + s.first * each,
+                            (const char *)j->left + s.first * each, s.n, j->b->dtype);
 }
 
 /* left = right, right = 0 */
@@ -88,11 +101,13 @@ static void move_share(void *arg, int thread, int n_threads)
 {
     const struct blocks_job *j = arg;
     const size_t each = dtype_bytes(j->b->dtype);
-    size_t first, n;
-    par_split_units(j->b->n_gradients, UNIT, thread, n_threads, &first, &n);
+    struct span s;
     profile_set(PART_OPTIMIZER);
-    memcpy((char *)j->left + first * each, (const char *)j->right + first * each, n * each);
-    memset((char *)j->right + first * each, 0, n * each);
+    for (int i = 0; own_share(j->b, i, thread, n_threads, &s); i++) {
+        memcpy((char *)j->left + s.first * each, (const char *)j->right + s.first * each,
+               s.n * each);
+        memset((char *)j->right + s.first * each, 0, s.n * each);
+    }
 }
 
 void gradient_blocks_add_sums(struct step_result *right, const struct step_result *left)

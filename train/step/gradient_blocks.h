@@ -17,6 +17,7 @@
  * are the parts of it that need no others, and train/parallel joins these.
  */
 #include "model/base/dtype.h"
+#include "train/step/stage.h"
 #include "train/step/step_result.h"
 
 #include <stdbool.h>
@@ -37,6 +38,7 @@ struct gradient_blocks {
     int done;        /* the next one; those before are whole */
     enum dtype dtype;
     size_t n_gradients;
+    struct spans own;              /* those of them that there are here; n 0: all */
     int n_waiting;                 /* memory for nodes that wait for others */
     void *waiting[GRADIENT_NODES]; /* [n_waiting]; borrowed */
     int n_nodes;                   /* that are joined with none yet, in their order: in waiting, and

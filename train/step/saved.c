@@ -22,23 +22,36 @@ static struct activations take_layer(struct arena *a, const struct config *c, si
                                 .fc = at + rows * (4 * A + C)};
 }
 
+static void take_common(struct saved_common *common, struct arena *a, const struct config *c,
+                        size_t rows, size_t x_n)
+{
+    if (common->taken)
+        return;
+    common->set = take_layer(a, c, rows);
+    common->x[0] = arena_take(a, x_n * sizeof(float));
+    common->x[1] = arena_take(a, x_n * sizeof(float));
+    common->lse = arena_take(a, rows * (size_t)c->n_head * sizeof(float));
+    common->taken = true;
+}
+
 void saved_carve(struct saved *k, struct activations *layers, struct arena *a,
-                 const struct config *c, int rows, const bool *recompute)
+                 const struct config *c, int rows, const bool *recompute,
+                 struct activation_range range, struct saved_common *common)
 {
     const size_t C = (size_t)c->n_embd, T = (size_t)rows;
-    const size_t lse_bytes = T * (size_t)c->n_head * sizeof(float);
     k->x_n = T * C;
     k->rest_n = T * rest_width(c);
     k->layers = arena_take(a, ((size_t)c->n_layer + 1) * sizeof *k->layers);
-    struct activations set = take_layer(a, c, T);
-    float *x[2] = {arena_take(a, k->x_n * sizeof(float)), arena_take(a, k->x_n * sizeof(float))};
-    float *lse = arena_take(a, lse_bytes);
-    for (int i = 0; i <= c->n_layer; i++) {
+    take_common(common, a, c, T, k->x_n);
+    struct activations set = common->set;
+    for (int i = range.first; i <= c->n_layer; i++) {
+        if (i > range.last && !(range.end && i == c->n_layer))
+            continue;
         struct saved_layer one = {.x = arena_take(a, k->x_n * sizeof *one.x)};
-        bool whole = i < c->n_layer && !recompute[i];
-        set.lse = whole ? arena_take(a, lse_bytes) : lse;
+        bool whole = i < range.last && !recompute[i];
+        set.lse = whole ? arena_take(a, T * (size_t)c->n_head * sizeof(float)) : common->lse;
         one.rest = whole ? arena_take(a, k->rest_n * sizeof *one.rest) : NULL;
-        set.x = x[i % 2];
+        set.x = common->x[i % 2];
         if (layers != NULL) {
             layers[i] = set;
             k->layers[i] = one;
@@ -77,6 +90,13 @@ void saved_store(const struct saved *k, const struct activations *layers, int la
     store_share(k->layers[layer + 1].x, layers[layer + 1].x, k->x_n, thread, n_threads);
     if (k->layers[layer].rest != NULL)
         store_share(k->layers[layer].rest, layers[layer].qkv, k->rest_n, thread, n_threads);
+}
+
+void saved_load_x(const struct saved *k, const struct activations *layers, int layer, int thread,
+                  int n_threads)
+{
+    if (k->layers != NULL)
+        load_share(layers[layer].x, k->layers[layer].x, k->x_n, thread, n_threads);
 }
 
 void saved_load(const struct saved *k, const struct activations *layers, int layer, int thread,

@@ -90,10 +90,13 @@ void step_collect(struct step *x, struct activation_stats *stats)
 static void zero_share(void *arg, int thread, int n_threads)
 {
     const struct step *x = arg;
-    size_t first, count;
-    par_split_units(x->bytes.gradients, 1 << 18, thread, n_threads, &first, &count);
+    const size_t each = dtype_bytes(x->gradient_blocks.dtype);
     profile_set(PART_OPTIMIZER);
-    memset((char *)x->gradients + first, 0, count);
+    for (int i = 0; i < x->own.n; i++) {
+        size_t first, count;
+        par_split_units(x->own.at[i].n * each, 1 << 18, thread, n_threads, &first, &count);
+        memset((char *)x->gradients + x->own.at[i].first * each + first, 0, count);
+    }
 }
 
 void step_zero(struct step *x)
@@ -101,22 +104,13 @@ void step_zero(struct step *x)
     x->piece = 0;
     gradient_forget_embedding(&x->embedding);
     gradient_blocks_begin(&x->gradient_blocks);
+    if (!x->stage.alone) /* others' may have been anyone's memory */
+        stage_drop_others(&x->own, x->gradients, x->n_trainable,
+                          dtype_bytes(x->gradient_blocks.dtype));
     par_run(zero_share, x);
 }
 
-struct step_pass {
-    struct step *x;
-    const token_id *labels;
-    float scale;
-    bool backward;
-};
-
-/* How many pieces a pass has of each kind. */
-struct pieces {
-    int forward, loss, backward;
-};
-
-static struct pieces pieces_of(const struct step *x, bool backward)
+struct pieces step_pieces(const struct step *x, bool backward)
 {
     const struct config *c = &x->weights->view.config;
     return (struct pieces){forward_stages(c), loss_pieces(&x->loss, &x->backward, backward),
@@ -139,7 +133,17 @@ static void load_windows(struct backward_thread *p, struct step *x, int layer, b
     par_barrier();
 }
 
-static void store_gradients(struct backward_thread *p, struct step *x, int layer)
+void step_load_outside(struct backward_thread *p, struct step *x)
+{
+    if (x->weights->dtype == DTYPE_F32)
+        return;
+    profile_set(PART_REST);
+    weights_load_window(x->weights, x->backward.gradients, x->gradients, -1, p->thread,
+                        p->n_threads);
+    par_barrier();
+}
+
+void step_store_gradients(struct backward_thread *p, struct step *x, int layer)
 {
     if (x->weights->dtype == DTYPE_F32 || x->backward.frozen)
         return;
@@ -155,23 +159,24 @@ static void run_forward(struct backward_thread *p, const struct step_pass *pass,
     struct step *x = pass->x;
     int layer = piece - 1, n_layer = x->weights->view.config.n_layer;
     if (layer < n_layer)
-        load_windows(p, x, layer, piece == 0 && pass->backward);
-    forward_stage(&x->forward, x->seqs, x->backward.n_seqs, piece, p->thread, p->n_threads);
+        load_windows(p, x, layer, piece == 0 && pass->backward && x->stage.alone);
+    forward_stage(&x->forward, x->slot->seqs, x->backward.n_seqs, piece, p->thread, p->n_threads);
     if (x->activation_stats != NULL && pass->backward && layer >= 0 && layer < n_layer)
         activation_stats_add(x->activation_stats, &x->forward, layer, x->backward.rows, p->thread,
                              p->n_threads);
     if (pass->backward && piece == 0)
-        saved_store_first(&x->saved, x->layers, p->thread, p->n_threads);
+        saved_store_first(&x->slot->saved, x->slot->layers, p->thread, p->n_threads);
     else if (pass->backward && layer < n_layer)
-        saved_store(&x->saved, x->layers, layer, p->thread, p->n_threads);
+        saved_store(&x->slot->saved, x->slot->layers, layer, p->thread, p->n_threads);
 }
 
 static void restore_activations(struct backward_thread *p, struct step *x, int layer)
 {
-    saved_load(&x->saved, x->layers, layer, p->thread, p->n_threads);
+    saved_load(&x->slot->saved, x->slot->layers, layer, p->thread, p->n_threads);
     load_windows(p, x, layer, true);
     if (x->recompute[layer])
-        forward_recompute(&x->forward, x->seqs, x->backward.n_seqs, layer, p->thread, p->n_threads);
+        forward_recompute(&x->forward, x->slot->seqs, x->backward.n_seqs, layer, p->thread,
+                          p->n_threads);
 }
 
 /* piece 0: last norm; then the layers, two pieces each; then the embedding. */
@@ -184,10 +189,12 @@ static void run_backward(struct backward_thread *p, struct step *x, int piece)
         restore_activations(p, x, layer);
     } else if (layer >= 0) {
         backward_layer(p, layer);
-        store_gradients(p, x, layer);
+        step_store_gradients(p, x, layer);
     } else {
+        if (!x->stage.alone)
+            step_load_outside(p, x);
         backward_embedding(p);
-        store_gradients(p, x, -1);
+        step_store_gradients(p, x, -1);
     }
 }
 
@@ -225,7 +232,7 @@ static void run_piece(struct backward_thread *p, const struct step_pass *pass, s
 /* Whether to stop before this piece. Thread 0 decides for all, so that none goes on alone. */
 static bool stops_before(struct step *x, const struct step_pass *pass, int piece, int thread)
 {
-    if (!pass->backward || piece == 0)
+    if (!pass->backward || piece == pass->first)
         return false;
     if (thread == 0)
         x->stop = interrupt_pending();
@@ -235,7 +242,7 @@ static bool stops_before(struct step *x, const struct step_pass *pass, int piece
     return stop;
 }
 
-static void run_pass(void *arg, int thread, int n_threads)
+void step_run_pieces(void *arg, int thread, int n_threads)
 {
     const struct step_pass *pass = arg;
     struct step *x = pass->x;
@@ -244,31 +251,46 @@ static void run_pass(void *arg, int thread, int n_threads)
                                 .thread = thread,
                                 .n_threads = n_threads,
                                 .scratch = b->thread_scratch + (size_t)thread * b->thread_bytes};
-    struct pieces n = pieces_of(x, pass->backward);
-    int piece = x->piece, all = n.forward + n.loss + n.backward, phase = -1;
-    for (; piece < all && !stops_before(x, pass, piece, thread); piece++) {
+    struct pieces n = step_pieces(x, pass->backward);
+    int piece = x->piece > 0 ? x->piece : pass->first, phase = -1;
+    for (; piece < pass->last && !stops_before(x, pass, piece, thread); piece++) {
         enter_phase(&phase, phase_of(n, piece));
         run_piece(&p, pass, n, piece);
     }
     enter_phase(&phase, -1);
     if (thread == 0)
-        x->piece = piece < all ? piece : 0;
+        x->piece = piece < pass->last ? piece : 0;
+}
+
+void step_enter_slot(struct step *x, struct slot *s, bool backward)
+{
+    product_select(x->config.matrices);
+    x->slot = s;
+    x->dropout.sequence = s->sequence;
+    x->forward.dropout = backward ? &x->dropout : NULL;
+    x->forward.layers = s->layers;
+    x->backward.seqs = s->seqs;
+    x->backward.n_seqs = s->n_seqs;
+    x->backward.rows = s->n_seqs * s->length;
+    for (int i = 0; i < s->n_seqs; i++)
+        s->seqs[i] = (struct forward_seq){.ids = s->ids + (size_t)i * (size_t)s->length,
+                                          .n = s->length,
+                                          .kv = {.pages = x->pages + (size_t)i * x->n_pages}};
 }
 
 int step_run(struct step *x, struct step_result *sums, const token_id *ids, const token_id *labels,
              int batch, int length, float scale, uint64_t sequence, bool backward)
 {
     struct step_pass pass = {.x = x, .labels = labels, .scale = scale, .backward = backward};
-    product_select(x->config.matrices);
-    x->dropout.sequence = sequence;
-    x->forward.dropout = backward ? &x->dropout : NULL;
-    x->backward.n_seqs = batch;
-    x->backward.rows = batch * length;
-    for (int i = 0; i < batch; i++)
-        x->seqs[i] = (struct forward_seq){.ids = ids + (size_t)i * (size_t)length,
-                                          .n = length,
-                                          .kv = {.pages = x->pages + (size_t)i * x->n_pages}};
-    par_run(run_pass, &pass);
+    struct slot *s = x->slots;
+    s->n_seqs = batch;
+    s->length = length;
+    s->sequence = sequence;
+    s->ids = ids;
+    step_enter_slot(x, s, backward);
+    const struct pieces n = step_pieces(x, backward);
+    pass.last = n.forward + n.loss + n.backward;
+    par_run(step_run_pieces, &pass);
     if (x->piece > 0)
         return err_set(ERR_INTERRUPTED, "interrupted");
     loss_sum(&x->loss, sums, labels, batch * length);

@@ -3,6 +3,7 @@
 /* How a micro-batch is computed: sizes, slices, recomputation, dropout. */
 #include "model/config.h"
 #include "model/kernels/product.h"
+#include "train/step/stage.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,6 +32,9 @@ struct step_config {
     int attention_pieces; /* into which a sequence's queries are divided in the backward of
                              attention (attention_serialisation), with the same bits;
                              0: as fits the CPU cache */
+    struct model_stage stage;   /* what this step has of the model, where there are slots */
+    int slots;            /* micro-batches whose activations there are at once; 0: the whole model
+                             is here, and one is done after another */
     struct dropout_config dropout;
     const struct adapter_config *adapter; /* for step_bytes: the trainable adapter; NULL: all
                                              parameters are. step_new asks the weights. */

@@ -1,7 +1,7 @@
 #ifndef PRATTLE_TRAIN_STEP_STEP_INSIDE_H
 #define PRATTLE_TRAIN_STEP_STEP_INSIDE_H
 /*
- * A step as step.c and step_memory.c see it; to all others it is opaque.
+ * A step as the files of this folder see it; to all others it is opaque.
  */
 #include "train/step/gradient.h"
 #include "train/step/gradient_blocks.h"
@@ -12,6 +12,20 @@
 
 enum block { GRADIENTS, ACTIVATIONS, SCRATCH, LOGITS_BLOCK, WINDOW, EMBEDDING, WAITING, N_BLOCKS };
 
+/* A micro-batch between its forward and its backward. */
+struct slot {
+    struct activations *layers; /* [L+1] */
+    struct saved saved;         /* float16 */
+    struct forward_seq *seqs;   /* [batch] */
+    int n_seqs, length;
+    uint64_t sequence;
+    const token_id *ids, *labels; /* [n_seqs,length] */
+    /* In a pipeline: */
+    token_id *own_ids, *own_labels; /* what these are then */
+    float *gradient;      /* [rows,C], of the output of the stage's layers, then of their input */
+    float *head_gradient; /* [rows,C], of the output of the model's layers */
+};
+
 struct step {
     struct step_config config;
     bool recompute[CONFIG_MAX_LAYERS]; /* the layer is recomputed */
@@ -20,12 +34,14 @@ struct step {
     struct forward forward;
     struct low_rank_scratch low_rank;
     struct forward_dropout dropout;
-    struct activations *layers; /* [L+1] */
-    struct saved saved;         /* float16 */
-    void *gradients;            /* [n]; backward.gradients is their window */
-    struct forward_seq *seqs;   /* [batch] */
-    char **pages;               /* [batch][n_pages] */
-    int n_pages;                /* of one sequence */
+    struct model_stage stage;
+    struct spans own;   /* of the gradients */
+    struct slot *slots; /* [n_slots] */
+    int n_slots;
+    struct slot *slot; /* the one at work */
+    void *gradients;   /* [n]; backward.gradients is their window */
+    char **pages;      /* [batch][n_pages] */
+    int n_pages;       /* of one sequence */
     struct backward backward;
     struct embedding_gradient embedding;
     struct gradient_blocks gradient_blocks;
@@ -36,5 +52,28 @@ struct step {
     void *blocks[N_BLOCKS];
     struct step_bytes bytes;
 };
+
+/* How many pieces a pass has of each kind. */
+struct pieces {
+    int forward, loss, backward;
+};
+struct pieces step_pieces(const struct step *x, bool backward);
+
+/* Pieces first to last - 1 of a pass over the slot that was entered; by the team. The step's piece
+ * is then where it was interrupted, or 0. */
+struct step_pass {
+    struct step *x;
+    const token_id *labels;
+    float scale;
+    bool backward;
+    int first, last;
+};
+void step_run_pieces(void *pass, int thread, int n_threads);
+/* Its activations and sequences are those at work. */
+void step_enter_slot(struct step *x, struct slot *s, bool backward);
+/* Float16: gradients outside the layers to the window, where only a part of a pass adds to them;
+ * and those of a layer, or with -1 those outside, back. */
+void step_load_outside(struct backward_thread *p, struct step *x);
+void step_store_gradients(struct backward_thread *p, struct step *x, int layer);
 
 #endif

@@ -13,6 +13,26 @@ static const char *const block_names[N_BLOCKS] = {
     "gradients",       "activations",        "training scratch", "training logits",
     "gradient window", "embedding gradient", "gradient blocks"};
 
+static void carve_slots(struct step *x, struct arena *a, const struct config *c, size_t rows)
+{
+    const size_t gradient = rows * (size_t)c->n_embd * sizeof(float);
+    x->slots = arena_take(a, (size_t)x->n_slots * sizeof *x->slots);
+    for (int i = 0; i < x->n_slots; i++) {
+        struct slot s = {0};
+        s.layers = arena_take(a, ((size_t)c->n_layer + 1) * sizeof *s.layers);
+        s.seqs = arena_take(a, (size_t)x->config.batch * sizeof *s.seqs);
+        if (!x->stage.alone) {
+            s.own_ids = arena_take(a, rows * sizeof *s.own_ids);
+            s.own_labels = arena_take(a, rows * sizeof *s.own_labels);
+            s.gradient = arena_take(a, gradient);
+        }
+        if (!x->stage.alone && x->stage.ends)
+            s.head_gradient = arena_take(a, gradient);
+        if (x->slots != NULL)
+            x->slots[i] = s;
+    }
+}
+
 static void carve_scratch(struct step *x, struct arena *a, const struct config *c)
 {
     struct backward *b = &x->backward;
@@ -46,8 +66,7 @@ static void carve_scratch(struct step *x, struct arena *a, const struct config *
     x->loss.row_loss = arena_take(a, rows * sizeof *x->loss.row_loss);
     x->loss.row_correct = arena_take(a, rows * sizeof *x->loss.row_correct);
     x->loss.running = arena_take(a, (size_t)x->loss.slice_rows * sizeof *x->loss.running);
-    x->layers = arena_take(a, ((size_t)c->n_layer + 1) * sizeof *x->layers);
-    x->seqs = arena_take(a, (size_t)x->config.batch * sizeof *x->seqs);
+    carve_slots(x, a, c, rows);
     x->pages = arena_take(a, n_pages * sizeof *x->pages);
     char *page = arena_take(a, n_pages * pages.page_bytes);
     for (size_t i = 0; page != NULL && i < n_pages; i++)
@@ -57,11 +76,17 @@ static void carve_scratch(struct step *x, struct arena *a, const struct config *
 static void carve_activations(struct step *x, struct arena *a, const struct config *c,
                               enum dtype dtype)
 {
-    int rows = x->config.batch * x->config.length;
-    if (dtype == DTYPE_F16)
-        saved_carve(&x->saved, x->layers, a, c, rows, x->recompute);
-    else
-        activations_carve(x->layers, a, c, rows, x->recompute);
+    const int rows = x->config.batch * x->config.length;
+    const struct activation_range range = {x->stage.first, x->stage.last, x->stage.ends};
+    struct common_activations common = {0};
+    struct saved_common half = {0};
+    for (int i = 0; i < x->n_slots; i++) {
+        struct slot none = {0}, *s = a->base == NULL ? &none : &x->slots[i];
+        if (dtype == DTYPE_F16)
+            saved_carve(&s->saved, s->layers, a, c, rows, x->recompute, range, &half);
+        else
+            activations_carve_range(s->layers, a, c, rows, x->recompute, range, &common);
+    }
 }
 
 static void carve_embedding(struct step *x, struct arena *a, const struct config *c)
@@ -80,6 +105,10 @@ static void size_blocks(struct step *x)
 
 static void size_step(struct step *x, const struct config *c, enum dtype dtype)
 {
+    const bool staged = x->config.slots > 0;
+    x->n_slots = staged ? x->config.slots : 1;
+    x->stage = staged ? x->config.stage
+                      : (struct model_stage){.last = c->n_layer, .ends = true, .alone = true};
     struct arena scratch = {0}, activations = {0}, embedding = {0};
     const bool adapted = x->config.adapter != NULL;
     x->loss.slice_columns = step_loss_columns(c, &x->config);
@@ -93,7 +122,9 @@ static void size_step(struct step *x, const struct config *c, enum dtype dtype)
         .activations = activations.used,
         .gradients = x->n_trainable * dtype_bytes(adapted ? DTYPE_F32 : dtype),
         .scratch = scratch.used + forward,
-        .logits = (size_t)x->loss.slice_rows * (size_t)x->loss.slice_columns * sizeof(float)};
+        .logits = x->stage.ends
+                      ? (size_t)x->loss.slice_rows * (size_t)x->loss.slice_columns * sizeof(float)
+                      : 0};
     carve_embedding(x, &embedding, c);
     if (!adapted)
         x->bytes.embedding = embedding.used;
@@ -115,6 +146,32 @@ static void list_blocks(const struct step *x, size_t bytes[N_BLOCKS])
     bytes[WAITING] = x->bytes.waiting;
 }
 
+double stage_params(const struct config *c, const struct model_stage *stage)
+{
+    struct config none = *c, one = *c;
+    none.n_layer = 1;
+    one.n_layer = 2;
+    const double layer = (double)config_params(&one) - (double)config_params(&none),
+                 outside = (double)config_params(&none) - layer;
+    return layer * (stage->last - stage->first) + (stage->ends ? outside : 0);
+}
+
+/* What is touched of what is mapped. */
+static struct step_bytes touched_bytes(const struct step *x, const struct config *c,
+                                       enum dtype dtype)
+{
+    struct step_bytes out = x->bytes;
+    if (x->stage.alone)
+        return out;
+    const struct model_stage layer = {.last = 1, .ends = x->stage.ends};
+    out.gradients = (size_t)stage_params(c, &x->stage) * dtype_bytes(dtype);
+    out.waiting = (size_t)x->gradient_blocks.n_waiting * out.gradients;
+    out.embedding = x->stage.ends ? out.embedding : 0;
+    if (out.window > 0)
+        out.window = (size_t)stage_params(c, &layer) * sizeof(float);
+    return out;
+}
+
 int step_bytes(struct step_bytes *out, const struct config *c, enum dtype dtype,
                const struct step_config *s)
 {
@@ -124,7 +181,7 @@ int step_bytes(struct step_bytes *out, const struct config *c, enum dtype dtype,
         rc = adapter_count(&x.n_trainable, s->adapter, c);
     if (rc == 0) {
         size_step(&x, c, dtype);
-        *out = x.bytes;
+        *out = touched_bytes(&x, c, dtype);
     }
     return rc;
 }
@@ -175,15 +232,19 @@ int step_memory_map(struct step *x, struct weights *w)
     x->gradients = x->blocks[GRADIENTS];
     x->gradient_blocks.dtype = w->adapter != NULL ? DTYPE_F32 : w->dtype;
     x->gradient_blocks.n_gradients = x->n_trainable;
+    x->own = x->stage.alone ? (struct spans){.n = 1, .at = {{0, x->n_trainable}}}
+                            : weights_spans(w, &x->stage);
+    x->gradient_blocks.own = x->own;
     for (int i = 0; i < x->gradient_blocks.n_waiting; i++)
         x->gradient_blocks.waiting[i] = (char *)x->blocks[WAITING] + (size_t)i * x->bytes.gradients;
     x->backward.f = &x->forward;
-    x->backward.seqs = x->seqs;
     x->backward.frozen = w->adapter != NULL;
     x->backward.weights = x->backward.frozen ? w->adapter->data : w->window;
     x->backward.gradients = x->blocks[x->bytes.window > 0 ? WINDOW : GRADIENTS];
     x->forward.low_rank = x->low_rank;
-    x->forward.layers = x->layers;
+    x->slot = x->slots;
+    x->forward.layers = x->slot->layers;
+    x->backward.seqs = x->slot->seqs;
     x->forward.half = w->dtype == DTYPE_F16;
     kv_layout_share(&x->forward.layout);
     const struct dropout_config *d = &x->config.dropout;
@@ -198,7 +259,8 @@ int step_memory_map(struct step *x, struct weights *w)
 int step_memory_size(struct step *x, const struct config *c, enum dtype dtype)
 {
     size_step(x, c, dtype);
-    return check_memory(&x->bytes);
+    const struct step_bytes touched = touched_bytes(x, c, dtype);
+    return check_memory(&touched);
 }
 
 void step_memory_unmap(struct step *x)

@@ -9,6 +9,9 @@
 int step_bytes(struct step_bytes *out, const struct config *c, enum dtype dtype,
                const struct step_config *s);
 
+/* How many parameters a stage has. */
+double stage_params(const struct config *c, const struct model_stage *stage);
+
 struct step;
 struct weights;
 

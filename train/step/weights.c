@@ -11,6 +11,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/base/sha256.h"
 #include "model/kernels/row_kernels.h"
 #include "model/schema.h"
 #include "weights/model_source.h"
@@ -20,11 +21,6 @@
 #include <string.h>
 
 /* ---- the block and the window ---- */
-
-/* Contiguous elements of a block. */
-struct span {
-    size_t first, n;
-};
 
 /* The span of layer i; i == L: an imaginary layer after the last. */
 static struct span layer_span(const struct weights *w, int i)
@@ -110,6 +106,24 @@ size_t weights_window(const struct config *c, enum dtype dtype)
     return (size_t)config_params(&one);
 }
 
+/* ---- a stage ---- */
+
+struct spans weights_spans(const struct weights *w, const struct model_stage *stage)
+{
+    const size_t first = layer_span(w, stage->first).first, last = layer_span(w, stage->last).first,
+                 behind = layer_span(w, w->view.config.n_layer).first;
+    if (!stage->ends)
+        return (struct spans){.n = 1, .at = {{first, last - first}}};
+    if (last == behind)
+        return (struct spans){.n = 1, .at = {{0, w->n}}};
+    return (struct spans){.n = 2, .at = {{0, last}, {behind, w->n - behind}}};
+}
+
+void weights_drop_others(struct weights *w)
+{
+    stage_drop_others(&w->own, w->view.block, w->n, dtype_bytes(w->dtype));
+}
+
 /* ---- from the model ---- */
 
 /* Whether the source still is what m was loaded from. */
@@ -127,21 +141,62 @@ static int check_same(const struct source *s, const struct weights *w, const str
     return 0;
 }
 
-static int fill_block(struct weights *w, const struct source *s, const struct progress *p)
+static int refuse_bad(const struct weights *w, const struct source *s, int i, uint64_t bad)
 {
-    struct params *to = &w->view;
-    uint64_t *bad = mem_array((size_t)to->n_tensors, sizeof *bad);
+    return err_set(ERR_RANGE, "tensor %s: %" PRIu64 " of %zu weights are NaN or infinite%s",
+                   w->view.tensors[i].name, bad, weights_size(w, i),
+                   w->dtype == DTYPE_F16 && s->readers[i].dtype != DTYPE_F16
+                       ? " (or beyond float16's 65504; precision=float32 keeps those)"
+                       : "");
+}
+
+/* Tensors first to last - 1. */
+static int fill_tensors(struct weights *w, const struct source *s, int first, int last,
+                        const struct progress *p)
+{
+    const int n = last - first;
+    uint64_t *bad = mem_array((size_t)n, sizeof *bad);
     if (bad == NULL)
         return ERR_NOMEM;
-    int rc = params_fill(to->tensors, s->readers, to->n_tensors, bad, p);
-    for (int i = 0; i < to->n_tensors && rc == 0; i++)
+    int rc = n > 0 ? params_fill(w->view.tensors + first, s->readers + first, n, bad, p) : 0;
+    for (int i = 0; i < n && rc == 0; i++)
         if (bad[i] > 0)
-            rc = err_set(ERR_RANGE, "tensor %s: %" PRIu64 " of %zu weights are NaN or infinite%s",
-                         to->tensors[i].name, bad[i], weights_size(w, i),
-                         w->dtype == DTYPE_F16 && s->readers[i].dtype != DTYPE_F16
-                             ? " (or beyond float16's 65504; precision=float32 keeps those)"
-                             : "");
+            rc = refuse_bad(w, s, first + i, bad[i]);
     mem_free(bad);
+    return rc;
+}
+
+/* Whether element `at` of the block is of this stage. */
+static bool is_own(const struct weights *w, size_t at)
+{
+    bool own = false;
+    for (int i = 0; i < w->own.n; i++)
+        own |= at >= w->own.at[i].first && at - w->own.at[i].first < w->own.at[i].n;
+    return own;
+}
+
+/* Layer by layer, so that those of others are never here together. */
+static int fill_stage(struct weights *w, const struct source *s, const struct progress *p)
+{
+    const size_t each = dtype_bytes(w->dtype);
+    const int begin = schema_first_of_layers(&w->view.config),
+              of_layer = schema_tensors_per_layer(&w->view.config),
+              end = begin + of_layer * w->view.config.n_layer;
+    char *block = w->view.block;
+    struct sha256 h;
+    int rc = sha256_init(&h);
+    if (rc != 0)
+        return rc;
+    for (int i = 0, next; i < w->view.n_tensors && rc == 0; i = next) {
+        next = i < begin ? begin : i < end ? i + of_layer : w->view.n_tensors;
+        rc = fill_tensors(w, s, i, next, p);
+        sha256_add(&h, block + w->offset[i] * each, (w->offset[next] - w->offset[i]) * each);
+        if (!is_own(w, w->offset[i]))
+            stage_drop(block, w->offset[i], w->offset[next], each);
+    }
+    weights_drop_others(w);
+    sha256_end(&h, w->digest);
+    sha256_release(&h);
     return rc;
 }
 
@@ -166,7 +221,7 @@ static int read_weights(struct weights *w, const struct model *m, const struct s
         rc = source_open(&own, m->source, 0, true, NULL);
     const struct source *s = memory || open == NULL ? &own : open;
     if (rc == 0 && (rc = memory ? 0 : check_same(s, w, m)) == 0)
-        rc = fill_block(w, s, p);
+        rc = w->stage.alone ? fill_tensors(w, s, 0, w->view.n_tensors, p) : fill_stage(w, s, p);
     source_close(&own);
     if (rc != 0 && rc != ERR_INTERRUPTED)
         rc = err_wrap("cannot read the weights to train%s%s", memory ? "" : " from ",
@@ -177,10 +232,19 @@ static int read_weights(struct weights *w, const struct model *m, const struct s
 int weights_init(struct weights *w, const struct model *m, const struct source *open,
                  enum dtype dtype, const struct progress *p)
 {
-    *w = (struct weights){.dtype = dtype};
+    const struct model_stage all = {.last = m->config.n_layer, .ends = true, .alone = true};
+    return weights_init_stage(w, m, open, dtype, &all, p);
+}
+
+int weights_init_stage(struct weights *w, const struct model *m, const struct source *open,
+                       enum dtype dtype, const struct model_stage *stage, const struct progress *p)
+{
+    *w = (struct weights){.dtype = dtype, .stage = *stage};
     int rc = allocate_block(w, &m->config);
-    if (rc == 0)
+    if (rc == 0) {
+        w->own = weights_spans(w, stage);
         rc = read_weights(w, m, open, p);
+    }
     if (rc != 0)
         weights_release(w);
     return rc;

@@ -16,6 +16,7 @@
 #include "model/base/progress.h"
 #include "model/model.h"
 #include "train/optim/optimizer.h"
+#include "train/step/stage.h"
 #include "weights/tensors/source.h"
 
 struct weights {
@@ -29,6 +30,10 @@ struct weights {
     float *window; /* [n_window]; in float32 the same as data */
     size_t n_window;
     size_t *offset; /* [view.n_tensors + 1], where each tensor begins in the block; owned */
+    struct model_stage
+        stage;        /* what there is of the model here; the rest of the block is not touched */
+    struct spans own; /* of the block */
+    unsigned char digest[32]; /* SHA-256 of the whole block as it was read, unless stage.alone */
     const struct adapter *adapter; /* trainable, the weights being frozen; NULL: the weights are
                                       trainable; borrowed */
 };
@@ -44,7 +49,13 @@ struct weights {
  */
 int weights_init(struct weights *w, const struct model *m, const struct source *open,
                  enum dtype dtype, const struct progress *p);
+/* The same for one stage of a pipeline: the others' weights are read, but not kept. */
+int weights_init_stage(struct weights *w, const struct model *m, const struct source *open,
+                       enum dtype dtype, const struct model_stage *stage, const struct progress *p);
 void weights_release(struct weights *w);
+/* The spans of a stage, and forget what others have. */
+struct spans weights_spans(const struct weights *w, const struct model_stage *stage);
+void weights_drop_others(struct weights *w);
 /* How many floats a window has; allocates nothing. */
 size_t weights_window(const struct config *c, enum dtype dtype);
 /* Freeze the weights and train the adapter a instead, which is borrowed. */

@@ -78,6 +78,7 @@ static void act_rank(void *arg)
     struct step_result sums;
     struct gradient_blocks b = {.n = t->n_blocks, .dtype = t->dtype, .n_gradients = t->n};
     const size_t each = dtype_bytes(t->dtype);
+    const struct rank_group all = group_world();
     void *gradients = mem_array(t->n, sizeof(float));
     /* Uneven slices, one of them empty. */
     for (int i = 0; i <= size; i++)
@@ -85,7 +86,7 @@ static void act_rank(void *arg)
                     : i == 1  ? 0
                               : t->n * (size_t)i * (size_t)i / (size_t)(size * size);
     par_open(1 + rank % 2, false);
-    EXPECT(reduction_new(&r, t->n_blocks, bounds, t->dtype) == 0);
+    EXPECT(reduction_new(&r, &all, t->n_blocks, bounds, t->dtype) == 0);
     for (int again = 0; again < 2; again++) {
         reduction_blocks(t->n_blocks, size, rank, &b.first, &b.last);
         do_blocks(&b, gradients, &sums, t);

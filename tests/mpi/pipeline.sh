@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# seconds: 600
+# A pipeline of processes leaves what one process leaves, to the last bit.
+. "$(dirname "$0")/../cli/lib.sh.inc"
+. tests/mpi/mpi.sh.inc
+MODEL=$MODEL,n_layer=4
+cd "$TMPDIR" || exit 1
+
+for precision in float32 float16; do
+    one whole micro_batch_size=2 precision=$precision >/dev/null
+    want=$(digest whole)
+    got= wants=
+    # Processes, layers of each stage, windows of a micro-batch, ZeRO, recomputed layers.
+    while read -r n_ranks layers micro zero recompute; do
+        many "$n_ranks" some micro_batch_size="$micro" zero="$zero" precision=$precision \
+            layers_per_device="$layers" recompute="$recompute" </dev/null >log 2>err
+        got+="$layers $(digest some) " wants+="$layers $want "
+    done <<'LAYOUTS'
+2 [2,2] 1 0 none
+2 [1,3] 4 1 2
+3 [0,2,2] 2 0 all
+4 [1,1,1,1] 1 0 none
+4 [2,2] 2 0 1,2
+4 [2,2] 1 1 none
+LAYOUTS
+    is "$precision: 2, 3 and 4 processes, 1 and 2 replicas, micro-batches of 1, 2 and 4, zero=0 and 1" "$wants" "$got"
+done
+more="eval_every=10 optimizer=lamb log_grads_every=10 log_activations_every=10 sample_every=10 sample_tokens=4 save_every=6"
+one whole micro_batch_size=2 $more >log
+many 2 some micro_batch_size=2 layers_per_device=[2,2] $more >log2 2>err
+is "with LAMB, validation, samples and checkpoints too" "$(digest whole)" "$(digest some)"
+is "and the same lines, but for speed" "$(sed -E 's/[0-9.]+ (tokens|samples).*left//' log | grep ^step | grep -o '.*rate [^ ]*')" \
+    "$(grep ^step log2 | grep -o '.*rate [^ ]*')"
+figures() { grep -oE '"(step|loss|accuracy|tokens|h\.[0-9][a-z_.]*|wte[a-z.]*|mean|std)":[0-9.e-]*' "$1/metrics.jsonl"; }
+is "the lines of metrics, with those of all layers" "$(figures whole)" "$(figures some)"
+is "nothing on standard error" "" "$(cat err)"
+
+# Another layout goes on.
+rm -rf some
+STEPS=5 one some micro_batch_size=2 >/dev/null
+go_on() { local n=$1 steps=$2; shift 2; ranks "$n" train resume some steps="$steps" --threads 1 "$@" >/dev/null 2>err; }
+go_on 2 10 layers_per_device=[2,2]
+go_on 4 15 layers_per_device=[1,1,1,1]
+go_on 4 17 layers_per_device=[3,1] zero=1
+"$PRATTLE" train resume some steps=20 layers_per_device=none replicas=1 --threads 1 >/dev/null
+one whole micro_batch_size=2 steps=5 >/dev/null # the length is part of the schedule
+for steps in 10 15 17 20; do "$PRATTLE" train resume whole steps=$steps --threads 1 >/dev/null; done
+is "1, 2, 4, 2 and 1 stages go on with what the others began" "$(digest whole)" "$(digest some)"
+
+# What is refused, with what would do.
+refused() { local n=$1; shift; many "$n" refused "$@" 2>&1 </dev/null; }
+has "other layers than the model's" "layers_per_device is [2,3], 5 layers, but the model has 4: [2, 2]" \
+    "$(refused 2 layers_per_device=[2,3])"
+has "  or none in the middle" "only the first device, which has the embedding and the head, can be without layers: [1, 1, 2]" \
+    "$(refused 3 layers_per_device=[2,0,2])"
+has "  or another number of processes" "layers_per_device has 2 devices, and 3 processes are not a multiple of that: layers_per_device=[1, 1, 2]" \
+    "$(refused 3 layers_per_device=[2,2])"
+has "  or of replicas" "replicas is 2, but 2 processes have been started, 2 for each replica: replicas=1" \
+    "$(refused 2 layers_per_device=[2,2] replicas=2)"
+has "  or an adapter" "an adapter is trained with the whole model in each process: layers_per_device=none" \
+    "$(refused 2 layers_per_device=[2,2] lora.rank=2)"
+
+# Started by prattle, stopped, and killed.
+one whole micro_batch_size=2 >/dev/null
+one some micro_batch_size=2 layers_per_device=[2,2] replicas=2 >log 2>err
+is "layers_per_device and replicas start as many processes" "$(digest whole)" "$(digest some)"
+begin() {
+    set -m
+    rm -rf "$1"
+    STEPS=1000000
+    "$PRATTLE" $(words "$TMPDIR/$1" micro_batch_size=1 save_every=20 log_every=100000 layers_per_device=[1,1,2]) >log 2>err &
+    launcher=$!
+    set +m
+    STEPS=20
+    until_saved "$1"
+    ranks=($(pgrep -P "$(pgrep -P $launcher mpirun)"))
+}
+begin int
+kill -INT $launcher; wait $launcher
+is "Ctrl-C ends it as one process" "130 0" "$? $(gone "$TMPDIR/int")"
+saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` goes on from there\]$/\1/p' log)
+is "and is kept" "step-$(printf %06d "$saved")" "$(basename "$(ls -d int/step-* | tail -n 1)")"
+begin rank
+kill -9 "${ranks[2]}"; wait $launcher
+is "a rank is killed: nothing is left" "1 0" "$? $(gone "$TMPDIR/rank")"
+has "  and it is named" "rank 2 ($(hostname)) was lost: killed by signal 9; " "$(cat err)"
+has "  the newest checkpoint is whole" "[finished at step" \
+    "$("$PRATTLE" train resume rank steps=1 layers_per_device=none 2>&1 | tail -n 3)"
+finish

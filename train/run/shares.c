@@ -1,0 +1,243 @@
+#include "train/run/shares.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "train/parallel/reduction.h"
+#include "train/run/inside.h"
+
+struct run_shares {
+    struct reduction *reductions[2]; /* of each span; NULL: there is one replica */
+    bool sliced;                     /* replicas have parts of the moments (zero=1) */
+    size_t *bounds;                  /* [replicas + 1] */
+    bool *flags;                     /* [world] */
+};
+
+/* ---- who has what ---- */
+
+static struct spans stage_spans(const struct run *r, int rank)
+{
+    if (r->layout.stages == 1)
+        return (struct spans){.n = 1, .at = {{0, r->trainable.n}}};
+    const struct model_stage s = layout_stage(&r->layout, layout_stage_of(&r->layout, rank));
+    return weights_spans(&r->weights, &s);
+}
+
+/* What a rank has of the weights, or of the moments. */
+static struct spans rank_spans(const struct run *r, int rank, enum run_share what)
+{
+    struct spans out = stage_spans(r, rank);
+    size_t *bounds = r->shares->bounds;
+    const int replica = layout_replica_of(&r->layout, rank);
+    for (int i = 0; i < out.n && what == SHARE_STATE && r->shares->sliced; i++) {
+        struct span *s = &out.at[i];
+        optimizer_slices(r->optimizer, s->first, s->first + s->n, r->layout.replicas, bounds);
+        *s = (struct span){bounds[replica], bounds[replica + 1] - bounds[replica]};
+    }
+    return out;
+}
+
+/* Of several that have the same, the first replica's speaks. */
+static bool speaks(const struct run *r, int rank, enum run_share what)
+{
+    return (what == SHARE_STATE && r->shares->sliced) || layout_replica_of(&r->layout, rank) == 0;
+}
+
+bool run_shares_has(const struct run *r, enum run_share what)
+{
+    return r->shares != NULL &&
+           (r->layout.stages > 1 || (what == SHARE_STATE && r->shares->sliced));
+}
+
+/* ---- an optimizer whose state is shared ---- */
+
+static void spread_sums(void *user, double *sums)
+{
+    const struct run *r = user;
+    for (int rank = 0; rank < world_size(); rank++) {
+        const struct spans own = rank_spans(r, rank, SHARE_STATE);
+        for (int i = 0; i < own.n && speaks(r, rank, SHARE_STATE); i++) {
+            const struct span s = own.at[i];
+            const int first = optimizer_pieces(r->optimizer, s.first),
+                      last = optimizer_pieces(r->optimizer, s.first + s.n);
+            world_broadcast(sums + 2 * (size_t)first, (size_t)(last - first) * 2 * sizeof *sums,
+                            rank);
+        }
+    }
+}
+
+static bool is_any(void *user, bool here)
+{
+    const struct run *r = user;
+    bool any = false;
+    world_all_gather(r->shares->flags, &here, sizeof here);
+    for (int i = 0; i < world_size(); i++)
+        any |= r->shares->flags[i];
+    return any;
+}
+
+static void open_share(struct run *r)
+{
+    struct optimizer_share share = {.spread_sums = spread_sums, .any = is_any, .user = r};
+    const struct spans own = rank_spans(r, world_rank(), SHARE_STATE);
+    for (int i = 0; i < own.n; i++) {
+        share.runs[i].first = own.at[i].first;
+        share.runs[i].last = own.at[i].first + own.at[i].n;
+    }
+    share.n_runs = own.n;
+    optimizer_set_share(r->optimizer, &share);
+}
+
+/* ---- opening ---- */
+
+/* One for each span, since slices are parts of one. */
+static int open_reductions(struct run *r)
+{
+    const struct rank_group peers = layout_replicas(&r->layout);
+    const struct spans own = stage_spans(r, world_rank());
+    int rc = 0;
+    for (int i = 0; i < own.n && rc == 0; i++) {
+        const struct span s = own.at[i];
+        optimizer_slices(r->optimizer, s.first, s.first + s.n, peers.size, r->shares->bounds);
+        rc = reduction_new(&r->shares->reductions[i], &peers, r->config.training.gradient_blocks,
+                           r->shares->bounds, r->trainable.dtype);
+    }
+    return rc;
+}
+
+int run_shares_open(struct run *r)
+{
+    if (world_size() == 1)
+        return 0;
+    struct run_shares *k = r->shares = mem_alloc(sizeof *k);
+    if (k == NULL)
+        return ERR_NOMEM;
+    k->sliced = r->config.execution.zero > 0 && r->layout.replicas > 1;
+    k->bounds = mem_array((size_t)r->layout.replicas + 1, sizeof *k->bounds);
+    k->flags = mem_array((size_t)world_size(), sizeof *k->flags);
+    if (k->bounds == NULL || k->flags == NULL)
+        return ERR_NOMEM;
+    if (run_shares_has(r, SHARE_STATE))
+        open_share(r);
+    return r->layout.replicas > 1 ? open_reductions(r) : 0;
+}
+
+void run_shares_close(struct run *r)
+{
+    struct run_shares *k = r->shares;
+    if (k == NULL)
+        return;
+    for (int i = 0; i < 2; i++)
+        reduction_free(k->reductions[i]);
+    mem_free(k->bounds);
+    mem_free(k->flags);
+    mem_free(k);
+    r->shares = NULL;
+}
+
+/* ---- steps ---- */
+
+void run_shares_add(struct run *r)
+{
+    struct run_shares *k = r->shares;
+    if (k == NULL)
+        return;
+    for (int i = 0; i < 2; i++)
+        if (k->reductions[i] != NULL)
+            reduction_run(k->reductions[i], step_blocks(r->step), step_gradients(r->step), &r->sum,
+                          !k->sliced);
+    if (r->layout.stages > 1)
+        world_broadcast(&r->sum, sizeof r->sum, 0);
+}
+
+void run_shares_spread_weights(struct run *r)
+{
+    for (int i = 0; i < 2 && r->shares != NULL && r->shares->sliced; i++)
+        if (r->shares->reductions[i] != NULL)
+            reduction_spread(r->shares->reductions[i], weights_block(&r->trainable),
+                             dtype_bytes(r->trainable.dtype));
+}
+
+/* Of the first replica, as without stages. */
+void run_shares_gather_stats(struct run *r)
+{
+    const struct activation_stats *a = &r->activation_stats;
+    const int rank = world_rank();
+    if (r->layout.stages == 1 || layout_replica_of(&r->layout, rank) > 0)
+        return;
+    for (int stage = 1; stage < r->layout.stages; stage++) {
+        const struct model_stage s = layout_stage(&r->layout, stage);
+        struct activation_sums *at = a->total + s.first * N_ACTIVATION_SITES;
+        const size_t bytes = (size_t)(s.last - s.first) * N_ACTIVATION_SITES * sizeof *at;
+        if (rank == 0)
+            world_receive_whole(stage, TAG_STATE, at, bytes);
+        else if (rank == stage)
+            world_send_whole(0, TAG_STATE, at, bytes);
+    }
+}
+
+/* ---- all of it on rank 0 ---- */
+
+/* The blocks there are of it: the optimizer's, or the weights. */
+static int list_blocks(const struct run *r, enum run_share what,
+                       struct optimizer_block out[OPTIMIZER_MAX_BLOCKS])
+{
+    if (what == SHARE_STATE)
+        return optimizer_blocks(r->optimizer, out);
+    out[0] = (struct optimizer_block){
+        .dtype = r->weights.dtype, .data = r->weights.view.block, .n = r->weights.n};
+    return 1;
+}
+
+/* A span of it in a block, in the block's own elements. */
+static struct span in_block(const struct run *r, const struct optimizer_block *b, struct span s)
+{
+    const size_t first = optimizer_block_index(r->optimizer, b, s.first),
+                 last = optimizer_block_index(r->optimizer, b, s.first + s.n);
+    return (struct span){first, last - first};
+}
+
+/* What a rank has, block by block: sent, or on rank 0 received. */
+static void move_share(struct run *r, enum run_share what, int rank)
+{
+    struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
+    const int n = list_blocks(r, what, blocks);
+    const struct spans own = rank_spans(r, rank, what);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < own.n; k++) {
+            const size_t each = dtype_bytes(blocks[i].dtype);
+            const struct span s = in_block(r, &blocks[i], own.at[k]);
+            char *at = (char *)blocks[i].data + s.first * each;
+            if (world_rank() == 0)
+                world_receive_whole(rank, TAG_STATE, at, s.n * each);
+            else
+                world_send_whole(0, TAG_STATE, at, s.n * each);
+        }
+}
+
+void run_shares_send(struct run *r, enum run_share what)
+{
+    if (speaks(r, world_rank(), what))
+        move_share(r, what, world_rank());
+}
+
+void run_shares_gather(struct run *r, enum run_share what)
+{
+    for (int rank = 1; rank < world_size(); rank++)
+        if (speaks(r, rank, what))
+            move_share(r, what, rank);
+}
+
+void run_shares_drop(struct run *r, enum run_share what)
+{
+    struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
+    if (!run_shares_has(r, what))
+        return;
+    const int n = list_blocks(r, what, blocks);
+    const struct spans own = rank_spans(r, world_rank(), what);
+    for (int i = 0; i < n; i++) {
+        struct spans here = own;
+        for (int k = 0; k < own.n; k++)
+            here.at[k] = in_block(r, &blocks[i], own.at[k]);
+        stage_drop_others(&here, blocks[i].data, blocks[i].n, dtype_bytes(blocks[i].dtype));
+    }
+}

@@ -1,0 +1,38 @@
+#ifndef PRATTLE_TRAIN_RUN_SHARES_H
+#define PRATTLE_TRAIN_RUN_SHARES_H
+/*
+ * Who has what of a run of several ranks (train/parallel/layout.h). A stage of a pipeline has the
+ * weights, gradients and moments of its layers; with zero=1 each replica of a stage has a part of
+ * its moments, and updates that part of the weights. What rank 0 writes to files or shows, it
+ * gathers first, in the blocks of the whole model that each rank has reserved.
+ *
+ *   gradients   added up by the replicas of each stage
+ *   norms       of all pieces to all ranks
+ *   loss        of the first stage to all ranks
+ */
+#include <stdbool.h>
+
+struct run;
+
+/* By each rank alone, for a run that is built; in a world of one nothing. ERR_NOMEM. */
+int run_shares_open(struct run *r);
+void run_shares_close(struct run *r);
+
+/* By all ranks, once the blocks of a step are done: gradients and sums of all, where those of this
+ * rank were. */
+void run_shares_add(struct run *r);
+/* zero=1: after a step of the optimizer. */
+void run_shares_spread_weights(struct run *r);
+/* Activation statistics of a step, to rank 0. */
+void run_shares_gather_stats(struct run *r);
+
+/* What ranks other than 0 have of these is sent to rank 0, which calls `gather` while they call
+ * `send`. */
+enum run_share { SHARE_STATE /* of the optimizer */, SHARE_WEIGHTS };
+bool run_shares_has(const struct run *r, enum run_share what);
+void run_shares_send(struct run *r, enum run_share what);
+void run_shares_gather(struct run *r, enum run_share what);
+/* Forget what is not this rank's. */
+void run_shares_drop(struct run *r, enum run_share what);
+
+#endif

@@ -22,16 +22,17 @@ is "or with one" "step-000020 step-000022" "$(cd some && echo step-*)"
 has "what is refused is refused before" "prattle: cannot open nowhere.txt: No such file or directory" \
     "prattle: $(one refused data=nowhere.txt replicas=2 2>&1)"
 
-# begin FOLDER: one that takes long; when it has a checkpoint, its launcher, mpirun and ranks.
+# begin FOLDER ARGUMENTS...: one that takes long; when it has a checkpoint, its launcher, mpirun and ranks.
 begin() {
     set -m # or it would be a background job, which Ctrl-C is not for
-    rm -rf "$1"
+    local folder=$1; shift
+    rm -rf "$folder"
     STEPS=1000000
-    "$PRATTLE" $(words "$TMPDIR/$1" micro_batch_size=1 save_every=20 log_every=100000 replicas=3) >log 2>err &
+    "$PRATTLE" $(words "$TMPDIR/$folder" micro_batch_size=1 save_every=20 log_every=100000 replicas=3 "$@") >log 2>err &
     launcher=$!
     set +m
     STEPS=20
-    until_saved "$1"
+    until_saved "$folder"
     find_processes
 }
 # loadable FOLDER: whether its newest checkpoint is whole.
@@ -42,6 +43,19 @@ kill -INT $launcher; wait $launcher
 is "Ctrl-C ends it as one process" "130 0" "$? $(gone "$TMPDIR/int")"
 saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` goes on from there\]$/\1/p' log)
 is "and is kept" "step-$(printf %06d "$saved")" "$(basename "$(ls -d int/step-* | tail -n 1)")"
+# Wherever the processes were in a step whose gradients were under way, it begins anew.
+at=(zero=2 schedule=constant warmup=0 eval_every=0 sequence_length=16)
+for pause in 0.1 0.35; do
+    begin slices "${at[@]}"
+    sleep $pause
+    kill -INT $launcher; wait $launcher
+    saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; .*/\1/p' log)
+    "$PRATTLE" train resume slices steps=$((saved + 3)) replicas=2 >/dev/null 2>err
+    STEPS=$((saved + 3))
+    one whole micro_batch_size=1 log_every=100000 "${at[@]}" >/dev/null
+    is "zero=2, paused and resumed by another number" "$(digest whole)" "$(digest slices)"
+    STEPS=20
+done
 begin term
 kill -TERM $launcher; wait $launcher
 is "SIGTERM too" "143 0" "$? $(gone "$TMPDIR/term")"

@@ -10,13 +10,13 @@ for precision in float32 float16; do
     want=$(digest whole)
     got=
     # Processes, windows of a micro-batch, ZeRO.
-    for at in 2,1,0 3,2,0 4,4,0 2,4,1 3,1,1 4,2,1; do
+    for at in 2,1,0 3,2,0 4,4,0 2,4,1 3,1,1 4,2,1 2,1,2 3,2,2 4,4,2; do
         IFS=, read -r n_ranks micro zero <<<"$at"
         many $n_ranks some micro_batch_size=$micro zero=$zero precision=$precision >log 2>err
         got+="$(digest some) "
     done
-    is "$precision: 2, 3 and 4 processes, micro-batches of 1, 2 and 4, zero=0 and 1" \
-        "$want $want $want $want $want $want " "$got"
+    is "$precision: 2, 3 and 4 processes, micro-batches of 1, 2 and 4, zero=0, 1 and 2" \
+        "$want $want $want $want $want $want $want $want $want " "$got"
 done
 one whole micro_batch_size=2 eval_every=10 optimizer=lamb >log
 many 3 some micro_batch_size=2 eval_every=10 optimizer=lamb zero=1 >log3 2>err
@@ -26,6 +26,8 @@ is "and the same lines, but for speed" "$(sed -E 's/[0-9.]+ (tokens|samples).*le
 is "no line more than once" "$(grep -c ^step log)" "$(grep -c ^step log3)"
 is "nothing on standard error" "" "$(cat err)"
 is "nothing steers a terminal" "" "$(grep $'\e' log3)"
+many 2 some micro_batch_size=1 gradient_blocks=4 optimizer=lamb zero=2 eval_every=10 >/dev/null 2>err
+is "the same with gradients in slices" "$(digest whole)" "$(digest some)"
 is "the lines of metrics" "$(grep -oE '"(step|loss|accuracy|tokens)":[0-9.]*' whole/metrics.jsonl)" \
     "$(grep -oE '"(step|loss|accuracy|tokens)":[0-9.]*' some/metrics.jsonl)"
 one whole micro_batch_size=2 lora.rank=2 >/dev/null 2>err
@@ -38,7 +40,7 @@ one whole micro_batch_size=2 >/dev/null
 STEPS=7 many 2 some micro_batch_size=2 >/dev/null
 ranks 3 train resume some steps=13 zero=1 --threads 1 >/dev/null
 "$PRATTLE" train resume some steps=16 replicas=1 --threads 1 >/dev/null
-ranks 4 train resume some steps=20 zero=1 --threads 1 >/dev/null
+ranks 4 train resume some steps=20 zero=2 --threads 1 >/dev/null
 # The length is part of the schedule.
 one whole micro_batch_size=2 steps=7 >/dev/null
 for steps in 13 16 20; do "$PRATTLE" train resume whole steps=$steps --threads 1 >/dev/null; done

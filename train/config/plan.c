@@ -2,6 +2,7 @@
 
 #include "train/config/devices.h"
 #include "train/config/suggest.h"
+#include "train/parallel/reduce_scatter.h"
 #include "train/parallel/reduction.h"
 #include "train/step/weights.h"
 
@@ -21,6 +22,8 @@ void run_config_step(const struct run_config *c, const struct config *shape,
     out->batch = t->micro_batch_size;
     out->length = t->sequence_length;
     out->gradient_blocks = t->gradient_blocks;
+    out->block_batches = t->gradient_accumulation / t->gradient_blocks;
+    out->taken = e->zero > 1 && e->replicas > 1;
     out->step_tokens = (int64_t)t->global_batch_size * t->sequence_length;
     out->matrices = (enum product_engine)e->matrices;
     out->recompute = e->recompute;
@@ -108,6 +111,16 @@ static struct moment_bytes moment_bytes(const struct run_config *c, double n)
     return (struct moment_bytes){.at_work = (n < most ? n : most) * each, .disk = n * each};
 }
 
+/* zero=2: what a replica keeps of the step's gradients, in nodes of the tree. */
+static double slice_bytes(const struct run_config *c, double n)
+{
+    const int replicas = c->execution.replicas;
+    const double each = (double)dtype_bytes((enum dtype)c->training.precision);
+    return c->execution.zero < 2 || replicas == 1
+               ? 0
+               : reduce_scatter_slots(c->training.gradient_blocks, replicas) * n * each / replicas;
+}
+
 struct memory_part {
     const char *part, *note;
     double bytes;
@@ -165,8 +178,7 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
     int rc = step_bytes(&bytes, shape, precision, &step);
     if (rc != 0)
         return rc;
-    bool kept = strcmp(step.recompute, "none") == 0;
-    const bool all = c->lora.rank == 0;
+    const bool kept = strcmp(step.recompute, "none") == 0, all = c->lora.rank == 0;
     size_t n_trainable = (size_t)config_params(shape);
     if (!all && (rc = adapter_count(&n_trainable, &c->lora, shape)) != 0)
         return rc;
@@ -187,6 +199,7 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
         {"second moment", "float32", moments.second},
         {"moments at work", "of those on disk", moments.at_work},
         {"gradient blocks", learns, (double)bytes.waiting},
+        {"gradient slices", learns, slice_bytes(c, learning)},
         {"embedding gradient", "float32, of the rows that a step's tokens use",
          (double)bytes.embedding},
         {"windows", "float32, weights and gradients of the layer at work, and the embedding's",

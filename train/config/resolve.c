@@ -289,6 +289,10 @@ static int resolve_stages(const struct run_config *c, const struct config *shape
                 layout->stages);
         return RUN_BLAME(c, RUN_ROW(execution.layers_per_device), RUN_ROW(lora.rank));
     }
+    if (layout->stages > 1 && e->zero > 1) {
+        err_set(ERR_RANGE, "zero=2 is not for a pipeline, which layers_per_device makes: zero=1");
+        return RUN_BLAME(c, RUN_ROW(execution.zero), RUN_ROW(execution.layers_per_device));
+    }
     if (there == 1 || there % layout->stages == 0)
         return 0;
     layout_suggest(near, sizeof near, nearest_stages(layout->stages, there, shape->n_layer),

@@ -44,6 +44,7 @@ struct optimizer {
     int n_pieces;
     struct piece_runs own;        /* those stepped here */
     struct optimizer_share share; /* spread_sums NULL: all are */
+    size_t first_gradient;        /* the element that gradients given begin with */
     /* Steps go through the pieces part by part; in memory there is one. */
     int *part_ends; /* [n_parts], pieces */
     int n_parts;

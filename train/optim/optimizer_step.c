@@ -67,12 +67,13 @@ static void open_gradients(struct run *r, const struct optimizer_pass *j,
     const void *grads = j->grads;
     size_t left = (size_t)p->n - from;
     r->at = p->first + from;
+    const size_t at = r->at - o->first_gradient;
     r->unit = (size_t)(p - o->pieces) * RUNS + from / RUN;
     r->n = (runs_in_place(o) && j->exceeds == NULL) || left < RUN ? left : RUN;
     if (o->dtype == DTYPE_F32) {
-        r->g = (const float *)grads + r->at;
+        r->g = (const float *)grads + at;
     } else {
-        row_kernels()->half_to_f32(r->g_copy, (const uint16_t *)grads + r->at, r->n);
+        row_kernels()->half_to_f32(r->g_copy, (const uint16_t *)grads + at, r->n);
         r->g = r->g_copy;
     }
 }

@@ -84,11 +84,12 @@ int prattle_transport_open(struct transport *t, int version, char sentence[TRANS
         return 1;
     }
     setenv("HWLOC_HIDE_ERRORS", "2", 0); /* where there is no /sys, each rank would say so */
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS) {
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given) != MPI_SUCCESS) {
         snprintf(sentence, TRANSPORT_SENTENCE, "MPI does not start");
         return 1;
     }
-    *t = (struct transport){.send = mpi_send,
+    *t = (struct transport){.one_thread = given < MPI_THREAD_SERIALIZED,
+                            .send = mpi_send,
                             .receive = mpi_receive,
                             .test = mpi_test,
                             .probe = mpi_probe,

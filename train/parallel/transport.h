@@ -3,7 +3,7 @@
 /*
  * What moves bytes between the ranks of a world; nothing here adds or looks at them. Messages from
  * one rank to another with one tag arrive in the order in which they were sent. Calls are made by
- * one thread.
+ * one thread at a time, where one_thread is set always by the one that opened it.
  *
  * Whoever implements it includes nothing else of this program, so that it can be a shared object of
  * its own (mpi_transport.c), which exports TRANSPORT_ENTRY.
@@ -24,6 +24,7 @@ struct transport {
     void *state;
     int rank, size;
     char host[TRANSPORT_NAME];
+    bool one_thread;
     /* Start to send or receive n bytes, n below 2^30. Nonzero: it cannot be. */
     int (*send)(struct transport *t, int to, int tag, const void *data, size_t n,
                 struct transfer *x);
@@ -40,7 +41,7 @@ struct transport {
 };
 
 /* Fill *t; nonzero after a sentence. The version is that of this header. */
-enum { TRANSPORT_VERSION = 1 };
+enum { TRANSPORT_VERSION = 2 };
 typedef int transport_entry(struct transport *t, int version, char sentence[TRANSPORT_SENTENCE]);
 #define TRANSPORT_ENTRY "prattle_transport_open"
 

@@ -7,6 +7,7 @@
 #include "train/parallel/plugin.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,8 @@ static struct {
     struct transport t;
     struct rank_place *places; /* [size]; NULL: a world of one */
     int threads;
-} world = {.t = {.size = 1}};
+    pthread_mutex_t lock; /* of calls of the transport */
+} world = {.t = {.size = 1}, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 int world_rank(void)
 {
@@ -45,6 +47,10 @@ const char *world_host(int rank)
 int world_threads(void)
 {
     return world.threads;
+}
+bool world_threaded(void)
+{
+    return !world.t.one_thread;
 }
 
 /* ---- where ranks run ---- */
@@ -195,24 +201,30 @@ void world_pause(int *times)
 void world_send(int to, enum world_tag tag, const void *data, size_t n, struct transfer *x)
 {
     loss_check();
+    pthread_mutex_lock(&world.lock);
     check_transport(world.t.send(&world.t, to, (int)tag, data, n, x));
+    pthread_mutex_unlock(&world.lock);
 }
 
 void world_receive(int from, enum world_tag tag, void *data, size_t n, struct transfer *x)
 {
+    pthread_mutex_lock(&world.lock);
     check_transport(world.t.receive(&world.t, from, (int)tag, data, n, x));
+    pthread_mutex_unlock(&world.lock);
 }
 
 bool world_test(struct transfer *x, int n)
 {
     bool all = true;
     loss_check();
+    pthread_mutex_lock(&world.lock);
     for (int i = 0; i < n; i++) {
         bool done = true;
         if (x[i].going)
             check_transport(world.t.test(&world.t, &x[i], &done));
         all &= done;
     }
+    pthread_mutex_unlock(&world.lock);
     return all;
 }
 
@@ -225,7 +237,9 @@ void world_wait(struct transfer *x, int n)
 bool world_arrived(int from, enum world_tag tag)
 {
     bool arrived = false;
+    pthread_mutex_lock(&world.lock);
     check_transport(world.t.probe(&world.t, from, (int)tag, &arrived));
+    pthread_mutex_unlock(&world.lock);
     return arrived;
 }
 

@@ -4,7 +4,8 @@
  * The processes that work together: ranks 0 to size - 1, of which rank 0 speaks and writes. The
  * process has one world; until world_open it is alone in it. Every function that exchanges bytes is
  * called by all ranks alike, except where it says otherwise, by the thread that opened the world,
- * and waits asleep. Messages that are of one tag keep their order.
+ * and waits asleep; the messages below by any thread where world_threaded() says so. Messages that
+ * are of one tag keep their order.
  */
 #include "train/parallel/transport.h"
 
@@ -23,7 +24,8 @@ enum world_tag {
     TAG_STATE,   /* of the optimizer, to rank 0 */
     TAG_ONWARD,  /* activations of a micro-batch, to the next stage of a pipeline */
     TAG_BACK,    /* their gradients */
-    TAG_COUNTS   /* how many of these there were in a step that did not go on */
+    TAG_COUNTS,  /* how many of these there were in a step that did not go on */
+    TAG_NODE     /* of gradients, to the rank of the slice */
 };
 
 /* Join the world of the launcher that has started this process, if one has; ERR_MISSING: it has,
@@ -43,6 +45,8 @@ const char *world_host(int rank);
  * it may have. 0: all, and they are its own. */
 int world_threads(void);
 
+/* Whether threads other than the one that opened the world may send, receive and test. */
+bool world_threaded(void);
 /* Start a message; world_wait ends it. */
 void world_send(int to, enum world_tag tag, const void *data, size_t n, struct transfer *x);
 void world_receive(int from, enum world_tag tag, void *data, size_t n, struct transfer *x);

@@ -42,6 +42,7 @@ enum { RUN_PROBE = 64 };
 struct run_ranks;
 struct run_shares;
 struct run_pipeline;
+struct run_scatter;
 
 struct run {
     struct run_config config; /* resolved */
@@ -79,6 +80,7 @@ struct run {
     struct run_ranks *ranks; /* NULL: one process */
     struct run_shares *shares;
     struct run_pipeline *pipeline; /* NULL: each rank has all layers */
+    struct run_scatter *scatter;   /* zero=2; NULL: all gradients are kept until the step is whole */
     bool joined;                   /* the others follow rank 0's word */
     const token_id *ids, *labels;
     uint64_t sequence;

@@ -7,6 +7,7 @@
 #include "model/base/progress.h"
 #include "train/parallel/reduction.h"
 #include "train/run/inside.h"
+#include "train/run/scatter.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,7 +81,7 @@ int run_ranks_micro(const struct run *r)
 
 uint64_t run_ranks_offset(const struct run *r)
 {
-    return r->ranks == NULL ? 0 : r->ranks->offset;
+    return r->scatter != NULL ? run_scatter_offset(r) : r->ranks == NULL ? 0 : r->ranks->offset;
 }
 
 /* ---- what others have ---- */
@@ -113,6 +114,8 @@ int run_ranks_open(struct run *r)
     run_ranks_blocks(r, &first, &last);
     k->n_micro = (last - first) * of_block;
     k->offset = (uint64_t)first * (uint64_t)of_block * (uint64_t)t->micro_batch_size;
+    if (run_scatter_is_on(r))
+        k->n_micro = run_scatter_micro(r);
     return allocate_ranks(k);
 }
 

@@ -29,7 +29,8 @@ bool run_ranks_follow(struct run *r);
 
 /* Which of the gradient blocks are this rank's. */
 void run_ranks_blocks(const struct run *r, int *first, int *last);
-/* How many of a step's micro-batches are this rank's, and how many windows lie before the first. */
+/* How many of a step's micro-batches are this rank's, and how many of the step's windows lie before
+ * the first, or zero=2 before that of r->micro. */
 int run_ranks_micro(const struct run *r);
 uint64_t run_ranks_offset(const struct run *r);
 

@@ -4,6 +4,7 @@
 #include "model/base/mem.h"
 #include "train/parallel/reduction.h"
 #include "train/run/inside.h"
+#include "train/run/scatter.h"
 
 struct run_shares {
     struct reduction *reductions[2]; /* of each span; NULL: there is one replica */
@@ -77,7 +78,10 @@ static bool is_any(void *user, bool here)
 
 static void open_share(struct run *r)
 {
-    struct optimizer_share share = {.spread_sums = spread_sums, .any = is_any, .user = r};
+    struct optimizer_share share = {.own_gradients = r->scatter != NULL,
+                                    .spread_sums = spread_sums,
+                                    .any = is_any,
+                                    .user = r};
     const struct spans own = rank_spans(r, world_rank(), SHARE_STATE);
     for (int i = 0; i < own.n; i++) {
         share.runs[i].first = own.at[i].first;
@@ -104,8 +108,9 @@ static int open_reductions(struct run *r)
     return rc;
 }
 
-int run_shares_open(struct run *r)
+int run_shares_open(struct run *r, bool (*stopped)(struct run *r))
 {
+    int rc = 0;
     if (world_size() == 1)
         return 0;
     struct run_shares *k = r->shares = mem_alloc(sizeof *k);
@@ -116,9 +121,13 @@ int run_shares_open(struct run *r)
     k->flags = mem_array((size_t)world_size(), sizeof *k->flags);
     if (k->bounds == NULL || k->flags == NULL)
         return ERR_NOMEM;
-    if (run_shares_has(r, SHARE_STATE))
+    if (r->layout.replicas > 1)
+        rc = open_reductions(r); /* which leaves the bounds of the only span there */
+    if (rc == 0)
+        rc = run_scatter_open(r, k->bounds, stopped);
+    if (rc == 0 && run_shares_has(r, SHARE_STATE))
         open_share(r);
-    return r->layout.replicas > 1 ? open_reductions(r) : 0;
+    return rc;
 }
 
 void run_shares_close(struct run *r)
@@ -126,6 +135,7 @@ void run_shares_close(struct run *r)
     struct run_shares *k = r->shares;
     if (k == NULL)
         return;
+    run_scatter_close(r);
     for (int i = 0; i < 2; i++)
         reduction_free(k->reductions[i]);
     mem_free(k->bounds);
@@ -141,6 +151,10 @@ void run_shares_add(struct run *r)
     struct run_shares *k = r->shares;
     if (k == NULL)
         return;
+    if (r->scatter != NULL) {
+        run_scatter_finish(r);
+        return;
+    }
     for (int i = 0; i < 2; i++)
         if (k->reductions[i] != NULL)
             reduction_run(k->reductions[i], step_blocks(r->step), step_gradients(r->step), &r->sum,

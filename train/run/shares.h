@@ -14,8 +14,9 @@
 
 struct run;
 
-/* By each rank alone, for a run that is built; in a world of one nothing. ERR_NOMEM. */
-int run_shares_open(struct run *r);
+/* By each rank alone, for a run that is built; in a world of one nothing. stopped: whether the step
+ * is not to go on, for scatter.h. ERR_NOMEM. */
+int run_shares_open(struct run *r, bool (*stopped)(struct run *r));
 void run_shares_close(struct run *r);
 
 /* By all ranks, once the blocks of a step are done: gradients and sums of all, where those of this

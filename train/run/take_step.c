@@ -15,6 +15,7 @@
 #include "train/run/pipeline_step.h"
 #include "train/run/publish.h"
 #include "train/run/ranks.h"
+#include "train/run/scatter.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -40,12 +41,16 @@ int run_fit_team(struct run *r)
     run_begin_step_anew(r);
     run_config_step(&r->config, &r->model->config, &s);
     run_ranks_blocks(r, &s.first_block, &s.last_block);
+    s.taken = r->scatter != NULL;
     r->threads = par_threads();
     if (r->pipeline != NULL) {
         s.stage = r->weights.stage;
         s.slots = run_pipeline_slots(r);
     }
-    return step_new(&r->step, &r->weights, &s);
+    int rc = step_new(&r->step, &r->weights, &s);
+    if (rc == 0)
+        run_scatter_fit_step(r);
+    return rc;
 }
 
 /* What the schedule counts to: where hours alone end the run, as many steps as they will
@@ -84,6 +89,7 @@ static int begin_work(struct run *r)
     r->sum = (struct step_result){0};
     run_publish_forget(r);
     step_zero(r->step);
+    run_scatter_begin(r);
     return collect_activation_stats_if_due(r);
 }
 
@@ -137,8 +143,10 @@ static int take_micro_batch(struct run *r)
         return rc;
     r->ids = NULL;
     r->micro++;
-    if (r->micro % (t->gradient_accumulation / t->gradient_blocks) == 0)
+    if (r->micro % (t->gradient_accumulation / t->gradient_blocks) == 0) {
         step_end_block(r->step, &r->sum);
+        run_scatter_end_block(r);
+    }
     return 0;
 }
 
@@ -174,7 +182,7 @@ static enum run_fault take_gradients(struct run *r, double loss, float scale)
 {
     const struct training_section *t = &r->config.training;
     merge_limit_clear(&r->merge_limit);
-    if (!optimizer_step(r->optimizer, weights_block(&r->trainable), step_gradients(r->step), scale,
+    if (!optimizer_step(r->optimizer, weights_block(&r->trainable), run_scatter_gradients(r), scale,
                         r->grad_norm, (float)r->rate))
         return FAULT_WEIGHTS;
     run_shares_spread_weights(r);
@@ -205,7 +213,7 @@ static void finish_step(struct run *r)
     double targets = r->sum.n_targets > 0 ? (double)r->sum.n_targets : 1;
     double loss = r->sum.loss_sum / targets;
     float scale = (float)(1 / (targets * loss_factor(r)));
-    r->grad_norm = optimizer_norm(r->optimizer, step_gradients(r->step), scale);
+    r->grad_norm = optimizer_norm(r->optimizer, run_scatter_gradients(r), scale);
     r->rate = schedule_rate(&r->config.schedule, p->step, expected_steps(r));
     enum run_fault fault = find_fault(r, loss);
     bool bad = fault != FAULT_NONE && !blames_scale(r, loss);
@@ -314,6 +322,7 @@ int run_take_step(struct run *r)
     int rc = r->pipeline != NULL ? run_stages(r) : take_micro_batches(r);
     if ((rc = run_ranks_meet(r, rc)) != 0) {
         run_pipeline_settle(r);
+        run_scatter_abandon(r);
         if (r->ranks != NULL) /* each has stopped somewhere else */
             run_begin_step_anew(r);
         return rc;

@@ -68,7 +68,16 @@ static void end_embedding(struct step *x)
 void step_end_block(struct step *x, struct step_result *sums)
 {
     end_embedding(x);
-    gradient_blocks_end(&x->gradient_blocks, x->gradients, sums);
+    x->batches = 0;
+    if (x->config.taken)
+        x->taker.take(x->taker.user, -1);
+    else
+        gradient_blocks_end(&x->gradient_blocks, x->gradients, sums);
+}
+
+void step_set_taker(struct step *x, const struct gradient_taker *t)
+{
+    x->taker = *t;
 }
 
 struct gradient_blocks *step_blocks(struct step *x)
@@ -101,13 +110,16 @@ static void zero_share(void *arg, int thread, int n_threads)
 
 void step_zero(struct step *x)
 {
-    x->piece = 0;
+    x->piece = x->batches = 0;
     gradient_forget_embedding(&x->embedding);
     gradient_blocks_begin(&x->gradient_blocks);
     if (!x->stage.alone) /* others' may have been anyone's memory */
         stage_drop_others(&x->own, x->gradients, x->n_trainable,
                           dtype_bytes(x->gradient_blocks.dtype));
-    par_run(zero_share, x);
+    if (x->config.taken)
+        mem_clear_map(x->gradients, x->gradient_bytes);
+    else
+        par_run(zero_share, x);
 }
 
 struct pieces step_pieces(const struct step *x, bool backward)
@@ -117,19 +129,25 @@ struct pieces step_pieces(const struct step *x, bool backward)
                            backward ? 2 * c->n_layer + 2 : 0};
 }
 
-/*
- * Float16: bring a layer's weights, and its gradients too, into the windows; layer -1: the tensors
- * outside the layers.
- */
-static void load_windows(struct backward_thread *p, struct step *x, int layer, bool gradients)
+/* Float16: bring a layer's weights into the window; layer -1: the tensors outside the layers. */
+static void load_weights(struct backward_thread *p, struct step *x, int layer)
 {
     const struct weights *w = x->weights;
     if (w->dtype == DTYPE_F32)
         return;
     profile_set(PART_REST);
     weights_load_window(w, w->window, w->half, layer, p->thread, p->n_threads);
-    if (gradients && !x->backward.frozen)
-        weights_load_window(w, x->backward.gradients, x->gradients, layer, p->thread, p->n_threads);
+    par_barrier();
+}
+
+/* And the gradients. */
+static void load_gradients(struct backward_thread *p, struct step *x, int layer)
+{
+    const struct weights *w = x->weights;
+    if (w->dtype == DTYPE_F32 || x->backward.frozen)
+        return;
+    profile_set(PART_REST);
+    weights_load_window(w, x->backward.gradients, x->gradients, layer, p->thread, p->n_threads);
     par_barrier();
 }
 
@@ -159,7 +177,7 @@ static void run_forward(struct backward_thread *p, const struct step_pass *pass,
     struct step *x = pass->x;
     int layer = piece - 1, n_layer = x->weights->view.config.n_layer;
     if (layer < n_layer)
-        load_windows(p, x, layer, piece == 0 && pass->backward && x->stage.alone);
+        load_weights(p, x, layer);
     forward_stage(&x->forward, x->slot->seqs, x->backward.n_seqs, piece, p->thread, p->n_threads);
     if (x->activation_stats != NULL && pass->backward && layer >= 0 && layer < n_layer)
         activation_stats_add(x->activation_stats, &x->forward, layer, x->backward.rows, p->thread,
@@ -173,7 +191,8 @@ static void run_forward(struct backward_thread *p, const struct step_pass *pass,
 static void restore_activations(struct backward_thread *p, struct step *x, int layer)
 {
     saved_load(&x->slot->saved, x->slot->layers, layer, p->thread, p->n_threads);
-    load_windows(p, x, layer, true);
+    load_weights(p, x, layer);
+    load_gradients(p, x, layer);
     if (x->recompute[layer])
         forward_recompute(&x->forward, x->slot->seqs, x->backward.n_seqs, layer, p->thread,
                           p->n_threads);
@@ -190,6 +209,8 @@ static void run_backward(struct backward_thread *p, struct step *x, int piece)
     } else if (layer >= 0) {
         backward_layer(p, layer);
         step_store_gradients(p, x, layer);
+        if (p->thread == 0 && x->config.taken && x->batches + 1 == x->config.block_batches)
+            x->taker.take(x->taker.user, layer);
     } else {
         if (!x->stage.alone)
             step_load_outside(p, x);
@@ -223,19 +244,34 @@ static void run_piece(struct backward_thread *p, const struct step_pass *pass, s
     struct step *x = pass->x;
     if (piece < n.forward)
         run_forward(p, pass, piece);
-    else if (piece < n.forward + n.loss)
+    else if (piece < n.forward + n.loss) {
+        if (piece == n.forward && pass->backward && x->stage.alone)
+            load_gradients(p, x, -1);
         loss_piece(&x->loss, p, piece - n.forward, pass->labels, pass->scale, pass->backward);
-    else
+    } else
         run_backward(p, x, piece - n.forward - n.loss);
 }
 
+/* Whether the gradients that a piece is the first of its pass to add to have their memory. */
+static bool await_gradients(struct step *x, struct pieces n, int piece)
+{
+    const int backward = piece - n.forward - n.loss;
+    if (!x->config.taken)
+        return true;
+    if (piece == n.forward)
+        return x->taker.await(x->taker.user, -1);
+    return backward < 1 || backward % 2 == 0 || backward > 2 * x->weights->view.config.n_layer ||
+           x->taker.await(x->taker.user, x->weights->view.config.n_layer - (backward + 1) / 2);
+}
+
 /* Whether to stop before this piece. Thread 0 decides for all, so that none goes on alone. */
-static bool stops_before(struct step *x, const struct step_pass *pass, int piece, int thread)
+static bool stops_before(struct step *x, const struct step_pass *pass, struct pieces n, int piece,
+                         int thread)
 {
     if (!pass->backward || piece == pass->first)
         return false;
     if (thread == 0)
-        x->stop = interrupt_pending();
+        x->stop = interrupt_pending() || !await_gradients(x, n, piece);
     par_barrier();
     bool stop = x->stop;
     par_barrier();
@@ -253,7 +289,7 @@ void step_run_pieces(void *arg, int thread, int n_threads)
                                 .scratch = b->thread_scratch + (size_t)thread * b->thread_bytes};
     struct pieces n = step_pieces(x, pass->backward);
     int piece = x->piece > 0 ? x->piece : pass->first, phase = -1;
-    for (; piece < pass->last && !stops_before(x, pass, piece, thread); piece++) {
+    for (; piece < pass->last && !stops_before(x, pass, n, piece, thread); piece++) {
         enter_phase(&phase, phase_of(n, piece));
         run_piece(&p, pass, n, piece);
     }
@@ -294,5 +330,6 @@ int step_run(struct step *x, struct step_result *sums, const token_id *ids, cons
     if (x->piece > 0)
         return err_set(ERR_INTERRUPTED, "interrupted");
     loss_sum(&x->loss, sums, labels, batch * length);
+    x->batches += backward;
     return 0;
 }

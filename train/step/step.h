@@ -16,6 +16,7 @@
  */
 #include "model/config.h"
 #include "model/params.h"
+#include "train/step/gradient_taker.h"
 #include "train/step/step_config.h"
 #include "train/step/step_memory.h"
 #include "train/step/step_result.h"
@@ -33,10 +34,12 @@ struct step; /* activations, gradients and scratch */
  * setting that does not fit the model; ERR_NOMEM. */
 int step_new(struct step **out, struct weights *w, const struct step_config *s);
 void step_free(struct step *s);
+/* t is copied, its user borrowed. */
+void step_set_taker(struct step *s, const struct gradient_taker *t);
 /* After the last micro-batch of each of the gradient_blocks of a step: joins the block's gradients
  * and its sums to those of the blocks before. Before the last block, sums begins anew at zero;
  * after it, sums is the step's, or where some blocks are computed here, of the last node of
- * step_blocks. */
+ * step_blocks. With a taker the rest of the block is taken, and sums stays the block's. */
 void step_end_block(struct step *s, struct step_result *sums);
 /* What the blocks done here add up to (gradient_blocks.h); borrowed. */
 struct gradient_blocks *step_blocks(struct step *s);

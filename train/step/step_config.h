@@ -11,6 +11,9 @@
 
 struct adapter_config;
 
+/* Where a block is one micro-batch, so many layers' gradients may wait to be taken. */
+enum { GRADIENTS_PENDING = 4 };
+
 struct dropout_config {
     float embd, attn, resid; /* probabilities in [0, 1), 0: off; adapter_config has its own */
     uint64_t seed;
@@ -28,6 +31,8 @@ struct step_config {
     int gradient_blocks;  /* of the windows of a step, each a chain of sums of its own
                              (gradient_blocks.h); 0: 1 */
     int first_block, last_block; /* those computed here, up to last_block - 1; 0, 0: all */
+    int block_batches; /* micro-batches of a gradient block; 0: not known */
+    bool taken; /* by a gradient_taker (gradient_taker.h), which then must be set */
     int64_t step_tokens;  /* of all micro-batches of a step, at most; 0: not known */
     int attention_pieces; /* into which a sequence's queries are divided in the backward of
                              attention (attention_serialisation), with the same bits;
@@ -41,7 +46,8 @@ struct step_config {
 };
 /* The memory that a step takes, in bytes. */
 struct step_bytes {
-    size_t activations, gradients, scratch, logits;
+    size_t activations, scratch, logits;
+    size_t gradients; /* at once: those that are taken give their memory back */
     size_t window;    /* float16: the fp32 window of the gradients (weights.h) */
     size_t embedding; /* gradients of the rows of wte that a step's tokens use */
     size_t waiting;   /* gradients of blocks that wait for others */

@@ -5,6 +5,7 @@
  */
 #include "train/step/gradient.h"
 #include "train/step/gradient_blocks.h"
+#include "train/step/gradient_taker.h"
 #include "train/step/loss.h"
 #include "train/step/saved.h"
 #include "train/step/step_config.h"
@@ -30,7 +31,8 @@ struct step {
     struct step_config config;
     bool recompute[CONFIG_MAX_LAYERS]; /* the layer is recomputed */
     struct weights *weights;
-    size_t n_trainable; /* parameters that have gradients */
+    size_t n_trainable; /* parameters that have gradients, of so many bytes */
+    size_t gradient_bytes;
     struct forward forward;
     struct low_rank_scratch low_rank;
     struct forward_dropout dropout;
@@ -45,6 +47,8 @@ struct step {
     struct backward backward;
     struct embedding_gradient embedding;
     struct gradient_blocks gradient_blocks;
+    struct gradient_taker taker;
+    int batches; /* micro-batches of the block that are done */
     struct loss loss;
     struct activation_stats *activation_stats; /* NULL: none are collected */
     int piece; /* where an interrupted pass resumes; 0: none is interrupted */

@@ -100,7 +100,17 @@ static void size_blocks(struct step *x)
     b->n = x->config.gradient_blocks > 1 ? x->config.gradient_blocks : 1;
     b->first = x->config.first_block;
     b->last = x->config.last_block > 0 ? x->config.last_block : b->n;
-    b->n_waiting = gradient_blocks_waiting(b->n, b->first, b->last);
+    b->n_waiting = x->config.taken ? 0 : gradient_blocks_waiting(b->n, b->first, b->last);
+}
+
+/* Of those that are taken at each micro-batch, no more than these are there at once. */
+static size_t resident_gradients(const struct step *x, const struct config *c)
+{
+    struct config few = *c;
+    if (!x->config.taken || x->config.block_batches != 1 || c->n_layer <= GRADIENTS_PENDING + 1)
+        return x->n_trainable;
+    few.n_layer = GRADIENTS_PENDING + 1;
+    return (size_t)config_params(&few);
 }
 
 static void size_step(struct step *x, const struct config *c, enum dtype dtype)
@@ -120,16 +130,17 @@ static void size_step(struct step *x, const struct config *c, enum dtype dtype)
     size_t forward = rows * (2 * (size_t)c->n_embd + (size_t)c->n_inner) * sizeof(float);
     x->bytes = (struct step_bytes){
         .activations = activations.used,
-        .gradients = x->n_trainable * dtype_bytes(adapted ? DTYPE_F32 : dtype),
+        .gradients = resident_gradients(x, c) * dtype_bytes(adapted ? DTYPE_F32 : dtype),
         .scratch = scratch.used + forward,
         .logits = x->stage.ends
                       ? (size_t)x->loss.slice_rows * (size_t)x->loss.slice_columns * sizeof(float)
                       : 0};
+    x->gradient_bytes = x->n_trainable * dtype_bytes(adapted ? DTYPE_F32 : dtype);
     carve_embedding(x, &embedding, c);
     if (!adapted)
         x->bytes.embedding = embedding.used;
     size_blocks(x);
-    x->bytes.waiting = (size_t)x->gradient_blocks.n_waiting * x->bytes.gradients;
+    x->bytes.waiting = (size_t)x->gradient_blocks.n_waiting * x->gradient_bytes;
     if (dtype == DTYPE_F16 && !adapted)
         x->bytes.window = weights_window(c, dtype) * sizeof(float);
 }
@@ -137,7 +148,7 @@ static void size_step(struct step *x, const struct config *c, enum dtype dtype)
 /* Bytes of each block. */
 static void list_blocks(const struct step *x, size_t bytes[N_BLOCKS])
 {
-    bytes[GRADIENTS] = x->bytes.gradients;
+    bytes[GRADIENTS] = x->gradient_bytes;
     bytes[ACTIVATIONS] = x->bytes.activations;
     bytes[SCRATCH] = x->bytes.scratch;
     bytes[LOGITS_BLOCK] = x->bytes.logits;
@@ -236,7 +247,7 @@ int step_memory_map(struct step *x, struct weights *w)
                             : weights_spans(w, &x->stage);
     x->gradient_blocks.own = x->own;
     for (int i = 0; i < x->gradient_blocks.n_waiting; i++)
-        x->gradient_blocks.waiting[i] = (char *)x->blocks[WAITING] + (size_t)i * x->bytes.gradients;
+        x->gradient_blocks.waiting[i] = (char *)x->blocks[WAITING] + (size_t)i * x->gradient_bytes;
     x->backward.f = &x->forward;
     x->backward.frozen = w->adapter != NULL;
     x->backward.weights = x->backward.frozen ? w->adapter->data : w->window;

@@ -1,0 +1,493 @@
+/*
+ * A shipment is one unit of one round; all ranks work through the same list of them, round by
+ * round, and each in parts of which two are on their way at once. A rank without a block in a round
+ * only receives.
+ */
+#include "train/parallel/reduce_scatter.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    PART = 1 << 18,  /* elements that move at once, where ranks are few */
+    PARTS = 1 << 21, /* those of all ranks together */
+    IN_FLIGHT = 2,
+    MOMENT_NS = 5000000
+};
+
+/* Where a node lies: in memory of the slice, or a block of the round in progress. */
+struct node_place {
+    bool received; /* else in a slot */
+    int at;
+};
+
+/* right = left + right */
+struct scatter_join {
+    struct node_place left, right;
+};
+
+/* How the blocks of a round join; what is left goes to slots 0, 1, ... */
+struct round_plan {
+    int round, n; /* n: blocks of it */
+    struct scatter_join *joins;
+    int n_joins;
+    int begins[GRADIENT_NODES]; /* the first block of each node on the stack */
+    struct node_place stack[GRADIENT_NODES];
+    int depth;
+};
+
+struct scatter_flight {
+    char *buffers;              /* [size][part], of each rank's block */
+    struct transfer *transfers; /* [2 size] */
+    int going;
+};
+
+struct reduce_scatter {
+    int n_blocks, n_rounds, n_units, most_pending;
+    struct gradient_unit *units; /* [n_units] */
+    size_t *bounds;              /* [size + 1] */
+    enum dtype dtype;
+    size_t part;
+    char *gradients; /* [n], of the step in progress */
+    char *slots[GRADIENT_NODES];
+    int n_slots;
+    struct round_plan plan; /* of the shipment in progress */
+    struct scatter_flight flights[IN_FLIGHT];
+    struct step_result *own, *gathered, *sums; /* [blocks of rank 0], [size][those], [n_blocks] */
+    int ended;                                 /* blocks of this rank */
+    /* Under the lock. */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool started, quit;
+    int64_t given, shipped; /* shipments of the step */
+};
+
+int reduce_scatter_count(int n_blocks, int size, int rank)
+{
+    return (n_blocks - rank + size - 1) / size;
+}
+
+int reduce_scatter_block(int size, int rank, int i)
+{
+    return i * size + rank;
+}
+
+/* ---- the tree ---- */
+
+/* One more block: parts that are whole join. joins NULL: they are not listed. */
+static void push_block(struct round_plan *p, int n_blocks, int block, struct node_place place,
+                       bool listed)
+{
+    int from = block;
+    for (; p->depth > 0 &&
+           gradient_blocks_are_parts(n_blocks, p->begins[p->depth - 1], from, block + 1);
+         p->depth--) {
+        if (listed)
+            p->joins[p->n_joins++] = (struct scatter_join){p->stack[p->depth - 1], place};
+        from = p->begins[p->depth - 1];
+    }
+    p->begins[p->depth] = from;
+    p->stack[p->depth++] = place;
+}
+
+int reduce_scatter_slots(int n_blocks, int size)
+{
+    struct round_plan p = {0};
+    int most = 0;
+    for (int block = 0; block < n_blocks; block++) {
+        push_block(&p, n_blocks, block, (struct node_place){0}, false);
+        const bool ends = (block + 1) % size == 0 || block + 1 == n_blocks;
+        most = ends && p.depth > most ? p.depth : most;
+    }
+    return most;
+}
+
+/* The plan of a round from that of the round before. */
+static void plan_round(struct reduce_scatter *r, int round)
+{
+    struct round_plan *p = &r->plan;
+    const int size = world_size(), first = round * size;
+    if (round == 0)
+        p->depth = 0;
+    for (int i = 0; i < p->depth; i++) /* where the round before has left them */
+        p->stack[i] = (struct node_place){false, i};
+    p->round = round;
+    p->n = r->n_blocks - first < size ? r->n_blocks - first : size;
+    p->n_joins = 0;
+    for (int i = 0; i < p->n; i++)
+        push_block(p, r->n_blocks, first + i, (struct node_place){true, i}, true);
+}
+
+/* ---- memory ---- */
+
+static bool allocate_sums(struct reduce_scatter *r)
+{
+    const size_t size = (size_t)world_size(), most = (size_t)r->n_rounds;
+    r->own = mem_array(most, sizeof *r->own);
+    r->gathered = mem_array(size * most, sizeof *r->gathered);
+    r->sums = mem_array((size_t)r->n_blocks, sizeof *r->sums);
+    return r->own != NULL && r->gathered != NULL && r->sums != NULL;
+}
+
+static size_t slice_elements(const struct reduce_scatter *r)
+{
+    return r->bounds[world_rank() + 1] - r->bounds[world_rank()];
+}
+
+static size_t flight_bytes(const struct reduce_scatter *r)
+{
+    return (size_t)world_size() * r->part * dtype_bytes(r->dtype);
+}
+
+static bool allocate_memory(struct reduce_scatter *r)
+{
+    const size_t size = (size_t)world_size();
+    bool done = (r->plan.joins = mem_array(size + GRADIENT_NODES, sizeof *r->plan.joins)) != NULL;
+    for (int i = 0; i < IN_FLIGHT && done; i++) {
+        struct scatter_flight *f = &r->flights[i];
+        f->transfers = mem_array(2 * size, sizeof *f->transfers);
+        f->buffers = mem_map("gradients of other ranks", flight_bytes(r));
+        done = f->transfers != NULL && f->buffers != NULL;
+    }
+    for (int i = 0; i < r->n_slots && done; i++) {
+        r->slots[i] = mem_map("slice of gradients", slice_elements(r) * dtype_bytes(r->dtype));
+        done = r->slots[i] != NULL;
+    }
+    return done && allocate_sums(r);
+}
+
+static int copy_shape(struct reduce_scatter *r, const struct reduce_scatter_shape *s)
+{
+    const int size = world_size();
+    r->n_blocks = s->n_blocks;
+    r->n_rounds = (s->n_blocks + size - 1) / size;
+    r->n_units = s->n_units;
+    r->most_pending = s->most_pending;
+    r->dtype = s->dtype;
+    r->part = PARTS / size < PART ? (size_t)(PARTS / size) : PART;
+    r->n_slots = reduce_scatter_slots(s->n_blocks, size);
+    r->bounds = mem_array((size_t)size + 1, sizeof *r->bounds);
+    r->units = mem_array((size_t)s->n_units, sizeof *r->units);
+    if (r->bounds == NULL || r->units == NULL)
+        return ERR_NOMEM;
+    memcpy(r->bounds, s->bounds, ((size_t)size + 1) * sizeof *r->bounds);
+    memcpy(r->units, s->units, (size_t)s->n_units * sizeof *r->units);
+    return 0;
+}
+
+/* ---- a shipment ---- */
+
+/* Part k of what the slice of a rank has of a unit; 0 elements behind its end. */
+static size_t unit_part(const struct reduce_scatter *r, const struct gradient_unit *u, int rank,
+                        size_t k, size_t *n)
+{
+    const size_t from = u->first > r->bounds[rank] ? u->first : r->bounds[rank];
+    const size_t end =
+        u->first + u->n < r->bounds[rank + 1] ? u->first + u->n : r->bounds[rank + 1];
+    const size_t at = from + k * r->part;
+    *n = at >= end ? 0 : end - at < r->part ? end - at : r->part;
+    return at;
+}
+
+static size_t count_parts(const struct reduce_scatter *r, const struct gradient_unit *u)
+{
+    size_t most = 0, n;
+    for (int i = 0; i < world_size(); i++)
+        for (size_t k = most; unit_part(r, u, i, k, &n), n > 0; k++)
+            most = k + 1;
+    return most;
+}
+
+static void begin_part(struct reduce_scatter *r, const struct gradient_unit *u, size_t k)
+{
+    struct scatter_flight *f = &r->flights[k % IN_FLIGHT];
+    const size_t each = dtype_bytes(r->dtype);
+    const int own = world_rank();
+    size_t n, at;
+    f->going = 0;
+    for (int to = 0; to < world_size() && own < r->plan.n; to++) {
+        at = unit_part(r, u, to, k, &n);
+        if (to != own && n > 0)
+            world_send(to, TAG_NODE, r->gradients + at * each, n * each, &f->transfers[f->going++]);
+    }
+    unit_part(r, u, own, k, &n);
+    for (int from = 0; from < r->plan.n && n > 0; from++)
+        if (from != own)
+            world_receive(from, TAG_NODE, f->buffers + (size_t)from * r->part * each, n * each,
+                          &f->transfers[f->going++]);
+}
+
+/* Where part of a node is that begins at an element of the gradients. */
+static char *node_part(struct reduce_scatter *r, const struct scatter_flight *f,
+                       struct node_place p, size_t at)
+{
+    const size_t each = dtype_bytes(r->dtype);
+    if (!p.received)
+        return r->slots[p.at] + (at - r->bounds[world_rank()]) * each;
+    return p.at == world_rank() ? r->gradients + at * each
+                                : f->buffers + (size_t)p.at * r->part * each;
+}
+
+static void end_part(struct reduce_scatter *r, const struct gradient_unit *u, size_t k)
+{
+    struct scatter_flight *f = &r->flights[k % IN_FLIGHT];
+    const struct round_plan *p = &r->plan;
+    size_t n;
+    const size_t at = unit_part(r, u, world_rank(), k, &n);
+    world_wait(f->transfers, f->going);
+    for (int i = 0; i < p->n_joins && n > 0; i++)
+        gradient_blocks_add(node_part(r, f, p->joins[i].right, at),
+                            node_part(r, f, p->joins[i].left, at), n, r->dtype);
+    for (int i = 0; i < p->depth && n > 0; i++)
+        if (p->stack[i].received)
+            memcpy(node_part(r, f, (struct node_place){false, i}, at),
+                   node_part(r, f, p->stack[i], at), n * dtype_bytes(r->dtype));
+}
+
+/* Zero, and whole pages go back to the system. */
+static void drop_unit(struct reduce_scatter *r, const struct gradient_unit *u)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), each = dtype_bytes(r->dtype);
+    char *at = r->gradients + u->first * each;
+    size_t bytes = u->n * each, before = (page - (uintptr_t)at % page) % page;
+    before = before < bytes ? before : bytes;
+    const size_t whole = (bytes - before) / page * page;
+    memset(at, 0, before);
+    if (whole > 0)
+        mem_clear_map(at + before, whole);
+    memset(at + before + whole, 0, bytes - before - whole);
+}
+
+static void ship_unit(struct reduce_scatter *r, int64_t shipment)
+{
+    const struct gradient_unit *u = &r->units[shipment % r->n_units];
+    const int round = (int)(shipment / r->n_units);
+    const size_t n = count_parts(r, u);
+    if (shipment % r->n_units == 0)
+        plan_round(r, round);
+    for (size_t k = 0; k <= n; k++) {
+        if (k < n)
+            begin_part(r, u, k);
+        if (k > 0)
+            end_part(r, u, k - 1);
+    }
+    if (world_rank() < r->plan.n)
+        drop_unit(r, u);
+}
+
+/* Those that have been given; the lock is held. */
+static void ship_given(struct reduce_scatter *r)
+{
+    while (r->shipped < r->given) {
+        const int64_t next = r->shipped;
+        pthread_mutex_unlock(&r->lock);
+        ship_unit(r, next);
+        pthread_mutex_lock(&r->lock);
+        r->shipped = next + 1;
+        pthread_cond_broadcast(&r->changed);
+    }
+}
+
+static void *ship_all(void *arg)
+{
+    struct reduce_scatter *r = arg;
+    pthread_mutex_lock(&r->lock);
+    for (;;) {
+        ship_given(r);
+        if (r->quit)
+            break;
+        if (r->shipped == r->given)
+            pthread_cond_wait(&r->changed, &r->lock);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return NULL;
+}
+
+/* Where the transport allows one thread alone, units are sent at the ends of blocks. */
+static int start_thread(struct reduce_scatter *r)
+{
+    sigset_t all, before;
+    if (!world_threaded())
+        return 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failed = pthread_create(&r->thread, NULL, ship_all, r);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    r->started = failed == 0;
+    return failed == 0 ? 0 : err_set(ERR_NOMEM, "cannot start a thread: %s", strerror(failed));
+}
+
+int reduce_scatter_new(struct reduce_scatter **out, const struct reduce_scatter_shape *s)
+{
+    struct reduce_scatter *r = mem_alloc(sizeof *r);
+    *out = NULL;
+    if (r == NULL)
+        return ERR_NOMEM;
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->changed, NULL);
+    int rc = copy_shape(r, s);
+    if (rc == 0 && !allocate_memory(r))
+        rc = ERR_NOMEM;
+    if (rc == 0)
+        rc = start_thread(r);
+    if (rc != 0) {
+        reduce_scatter_free(r);
+        return rc;
+    }
+    *out = r;
+    return 0;
+}
+
+void reduce_scatter_free(struct reduce_scatter *r)
+{
+    if (r == NULL)
+        return;
+    if (r->started) {
+        pthread_mutex_lock(&r->lock);
+        r->quit = true;
+        pthread_cond_broadcast(&r->changed);
+        pthread_mutex_unlock(&r->lock);
+        pthread_join(r->thread, NULL);
+    }
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        mem_free(r->flights[i].transfers);
+        mem_unmap(r->flights[i].buffers, flight_bytes(r));
+    }
+    for (int i = 0; i < r->n_slots; i++)
+        mem_unmap(r->slots[i], r->bounds == NULL ? 0 : slice_elements(r) * dtype_bytes(r->dtype));
+    mem_free(r->plan.joins);
+    mem_free(r->own);
+    mem_free(r->gathered);
+    mem_free(r->sums);
+    mem_free(r->units);
+    mem_free(r->bounds);
+    pthread_mutex_destroy(&r->lock);
+    pthread_cond_destroy(&r->changed);
+    mem_free(r);
+}
+
+/* ---- a step ---- */
+
+void reduce_scatter_begin(struct reduce_scatter *r, void *gradients)
+{
+    pthread_mutex_lock(&r->lock);
+    r->gradients = gradients;
+    r->given = r->shipped = 0;
+    pthread_mutex_unlock(&r->lock);
+    r->ended = 0;
+}
+
+bool reduce_scatter_await(struct reduce_scatter *r, int unit)
+{
+    /* Of the block before; for the first there is none. */
+    const int64_t mine = (int64_t)(r->ended - 1) * r->n_units + unit;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += MOMENT_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    bool free = false;
+    pthread_mutex_lock(&r->lock);
+    for (int rc = 0; rc == 0;) {
+        const bool bounded = r->started && r->most_pending > 0;
+        free = r->shipped > mine && !(bounded && r->given - r->shipped >= r->most_pending);
+        rc = free ? 1 : pthread_cond_timedwait(&r->changed, &r->lock, &until);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return free;
+}
+
+/* Up to this number of shipments are ready. */
+static void give_until(struct reduce_scatter *r, int64_t n)
+{
+    pthread_mutex_lock(&r->lock);
+    r->given = n > r->given ? n : r->given;
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void reduce_scatter_give(struct reduce_scatter *r, int unit)
+{
+    give_until(r, (int64_t)r->ended * r->n_units + unit + 1);
+}
+
+/* Without a thread, now. */
+static void ship_here(struct reduce_scatter *r)
+{
+    if (r->started)
+        return;
+    pthread_mutex_lock(&r->lock);
+    ship_given(r);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void reduce_scatter_end_block(struct reduce_scatter *r, const struct step_result *sums)
+{
+    r->own[r->ended++] = *sums;
+    /* Of rounds without a block of its own a rank gives nothing, and receives at once. */
+    if (r->ended == reduce_scatter_count(r->n_blocks, world_size(), world_rank()))
+        give_until(r, (int64_t)r->n_rounds * r->n_units);
+    ship_here(r);
+}
+
+static void wait_shipped(struct reduce_scatter *r)
+{
+    ship_here(r);
+    pthread_mutex_lock(&r->lock);
+    while (r->shipped < r->given)
+        pthread_cond_wait(&r->changed, &r->lock);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* In the same tree. */
+static void join_sums(struct reduce_scatter *r, struct step_result *sums)
+{
+    const int size = world_size();
+    int begins[GRADIENT_NODES], depth = 0;
+    world_all_gather(r->gathered, r->own, (size_t)r->n_rounds * sizeof *r->own);
+    for (int block = 0; block < r->n_blocks; block++) {
+        struct step_result node = r->gathered[block % size * r->n_rounds + block / size];
+        int from = block;
+        for (; depth > 0 &&
+               gradient_blocks_are_parts(r->n_blocks, begins[depth - 1], from, block + 1);
+             depth--) {
+            gradient_blocks_add_sums(&node, &r->sums[depth - 1]);
+            from = begins[depth - 1];
+        }
+        begins[depth] = from;
+        r->sums[depth++] = node;
+    }
+    *sums = r->sums[0];
+}
+
+void reduce_scatter_finish(struct reduce_scatter *r, struct step_result *sums)
+{
+    wait_shipped(r);
+    join_sums(r, sums);
+}
+
+void reduce_scatter_abandon(struct reduce_scatter *r)
+{
+    int64_t *all = (int64_t *)r->gathered, most = 0;
+    pthread_mutex_lock(&r->lock);
+    const int64_t given = r->given;
+    pthread_mutex_unlock(&r->lock);
+    world_all_gather(all, &given, sizeof given);
+    for (int i = 0; i < world_size(); i++)
+        most = all[i] > most ? all[i] : most;
+    /* What some have begun all go through, whatever the bytes. */
+    give_until(r, most);
+    wait_shipped(r);
+}
+
+const void *reduce_scatter_slice(const struct reduce_scatter *r)
+{
+    return r->slots[0];
+}

@@ -1,0 +1,67 @@
+#ifndef PRATTLE_TRAIN_PARALLEL_REDUCE_SCATTER_H
+#define PRATTLE_TRAIN_PARALLEL_REDUCE_SCATTER_H
+/*
+ * The gradients of a step for zero=2: no rank keeps more of their sum than its slice, and what a
+ * block adds is on its way while the next layers are computed.
+ *
+ * The ranks take the blocks in turns, so that those of a round lie side by side in the tree of
+ * step/gradient_blocks.h and join to few nodes at once:
+ *
+ *   round 0   block 0 (rank 0)   block 1 (rank 1)   block 2 (rank 2)
+ *   round 1   block 3 (rank 0)   block 4 (rank 1)
+ *
+ * A block is given away in units: a layer as soon as its gradients are whole, from the last to the
+ * first, and in the end what lies outside the layers. A thread of its own sends each unit to the
+ * ranks of the slices and joins what it receives of all blocks of the round to the nodes of the
+ * rounds before, in the tree's order. The memory of a unit that was sent goes back to the system
+ * and is zero.
+ *
+ * Functions are called by one thread at a time.
+ */
+#include "train/parallel/world.h"
+#include "train/step/gradient_blocks.h"
+
+struct gradient_unit {
+    size_t first, n; /* elements of the gradients */
+};
+
+struct reduce_scatter;
+
+/* What it is of, for as long as the world is as it is; all is copied. */
+struct reduce_scatter_shape {
+    int n_blocks;
+    const size_t *bounds; /* [size + 1], where the slices begin, in elements */
+    enum dtype dtype;
+    int n_units;
+    const struct gradient_unit *units; /* [n_units], in the order in which they are given away;
+                                          together all elements */
+    int most_pending; /* units that wait to be sent before await has the caller wait; 0: any */
+};
+
+/* How many blocks a rank has, and which is its number i. */
+int reduce_scatter_count(int n_blocks, int size, int rank);
+int reduce_scatter_block(int size, int rank, int i);
+/* How many nodes of the tree a slice has memory for. */
+int reduce_scatter_slots(int n_blocks, int size);
+
+/* ERR_NOMEM */
+int reduce_scatter_new(struct reduce_scatter **out, const struct reduce_scatter_shape *s);
+void reduce_scatter_free(struct reduce_scatter *r);
+/* A step begins, whose blocks are computed in gradients [n], all zero. */
+void reduce_scatter_begin(struct reduce_scatter *r, void *gradients);
+/* Whether a unit of the block before has been sent, so that this one may add to its memory, and no
+ * more units are pending than may be; waits for it no longer than a moment. */
+bool reduce_scatter_await(struct reduce_scatter *r, int unit);
+/* A unit of the block is whole: units in their order. */
+void reduce_scatter_give(struct reduce_scatter *r, int unit);
+/* All units of the block have been given; sums are its own. */
+void reduce_scatter_end_block(struct reduce_scatter *r, const struct step_result *sums);
+/* By all ranks, once all have given all their blocks: what reduce_scatter_slice then has, and sums,
+ * is the step's. */
+void reduce_scatter_finish(struct reduce_scatter *r, struct step_result *sums);
+/* By all ranks: the step is given up, wherever each is in it. */
+void reduce_scatter_abandon(struct reduce_scatter *r);
+/* This rank's slice of the gradients. */
+const void *reduce_scatter_slice(const struct reduce_scatter *r);
+
+#endif

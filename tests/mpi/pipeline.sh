@@ -59,6 +59,8 @@ has "  or of replicas" "replicas is 2, but 2 processes have been started, 2 for 
     "$(refused 2 layers_per_device=[2,2] replicas=2)"
 has "  or an adapter" "an adapter is trained with the whole model in each process: layers_per_device=none" \
     "$(refused 2 layers_per_device=[2,2] lora.rank=2)"
+has "  or gradients in slices" "zero=2 is not for a pipeline, which layers_per_device makes: zero=1" \
+    "$(refused 2 layers_per_device=[2,2] zero=2)"
 
 # Started by prattle, stopped, and killed.
 one whole micro_batch_size=2 >/dev/null

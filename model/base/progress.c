@@ -5,8 +5,21 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 static atomic_bool interrupted;
+
+bool progress_counts(const char *what)
+{
+    static const char *const counted[] = {"tokens", "documents", "duplicates"};
+    const size_t n = strlen(what);
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {
+        const size_t end = strlen(counted[i]);
+        if (n >= end && strcmp(what + n - end, counted[i]) == 0)
+            return true;
+    }
+    return false;
+}
 
 int progress_step(const struct progress *p, const char *what, uint64_t done, uint64_t total)
 {

@@ -9,6 +9,9 @@
 
 /* Work of this name counts bytes that come over a network, whose rate is of interest. */
 #define PROGRESS_DOWNLOADING "downloading"
+/* Whether work of this name counts what its name ends in, "checking tokens"; other work of large
+ * totals counts bytes. */
+bool progress_counts(const char *what);
 
 struct progress {
     /* `done` of `total` units (total 0: not known) are done. Called often; redraws as seldom as it

@@ -34,10 +34,12 @@ void progress_wipe(void)
     progress_forget();
 }
 
-/* "512 MB", "1.2 GB"; large totals are bytes, small ones are counted. */
-static void format_amount(char *out, size_t n, uint64_t v, uint64_t total)
+/* "512 MB", "1.2 GB"; "12.5 million" of what is counted, as small totals of anything are. */
+static void format_amount(char *out, size_t n, const char *what, uint64_t v, uint64_t total)
 {
-    if (total >= 10000000)
+    if (total >= 10000000 && progress_counts(what))
+        snprintf(out, n, "%.1f million", (double)v / 1e6);
+    else if (total >= 10000000)
         snprintf(out, n, total >= 1000000000 ? "%.2f GB" : "%.0f MB",
                  (double)v / (total >= 1000000000 ? 1e9 : 1e6));
     else
@@ -77,8 +79,8 @@ static void draw_progress(const char *what, uint64_t done, uint64_t total, doubl
 {
     char text[192], some[24], all[24], rest[48] = "", left[24];
     const double share = total > 0 ? 100.0 * (double)done / (double)total : 0;
-    format_amount(some, sizeof some, done, total);
-    format_amount(all, sizeof all, total, total);
+    format_amount(some, sizeof some, what, done, total);
+    format_amount(all, sizeof all, what, total, total);
     /* How long it takes is not known before there was some of it. */
     if (total > 0 && done > line.first)
         snprintf(

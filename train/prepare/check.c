@@ -123,7 +123,7 @@ static int end_document(struct comparison *c, size_t source)
             c->at - c->data->documents[c->document]);
     c->at = c->data->documents[++c->document];
     if (rc == 0 && c->document % REPORT_EVERY == 0)
-        rc = progress_step(c->progress, "comparing texts", c->document, c->data->n_documents);
+        rc = progress_step(c->progress, "comparing documents", c->document, c->data->n_documents);
     return rc;
 }
 

@@ -83,7 +83,7 @@ static int write_documents(struct conversion *c)
     for (uint64_t i = 0; i < d->n_documents && rc == 0; i++) {
         rc = write_document(c, d->documents[i], d->documents[i + 1]);
         if (rc == 0 && i % REPORT_EVERY == 0)
-            rc = progress_step(c->progress, "converting", d->documents[i], d->n_tokens);
+            rc = progress_step(c->progress, "converting tokens", d->documents[i], d->n_tokens);
     }
     mem_free(c->ids);
     buf_release(&c->text);

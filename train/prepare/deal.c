@@ -75,7 +75,7 @@ static int deal_documents(const struct deal *d, const unsigned char *bits, char 
             continue;
         rc = deal_document(d, d->outputs[choose_part(d, dealt++)], at, block);
         if (rc == 0 && i % 64 == 0)
-            rc = progress_step(d->progress, "writing", i, d->store->n);
+            rc = progress_step(d->progress, "writing documents", i, d->store->n);
     }
     return rc;
 }

@@ -132,7 +132,7 @@ int duplicates_find(unsigned char *bits, uint64_t *count, const struct store *st
     if (rc == 0)
         rc = add_documents(&s, p);
     if (rc == 0)
-        rc = sorter_finish(&s.sorter, p, "sorting");
+        rc = sorter_finish(&s.sorter, p, "sorting documents");
     if (rc == 0)
         rc = look_at_groups(&s, p);
     sorter_close(&s.sorter);

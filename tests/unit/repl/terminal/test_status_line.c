@@ -1,5 +1,6 @@
 /* The status line of standard error, on a terminal of its own: notes do not run into it, it is one
- * row, drawn no more often than it can be read, and a terminal that cannot draw over it has none. */
+ * row, drawn no more often than it can be read, and a terminal that cannot draw over it has none.
+ */
 #include "repl/terminal/status_line.h"
 
 #include "model/base/buf.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static const struct metrics some = {.n_steps = 10, .loss = 3};
@@ -111,6 +113,32 @@ static void the_share_and_the_time_stay(void **state)
     buf_release(&sent);
 }
 
+static void count_documents(void)
+{
+    const struct winsize wide = {.ws_col = 80, .ws_row = 5};
+    assert_int_equal(ioctl(STDERR_FILENO, TIOCSWINSZ, &wide), 0);
+    const struct progress *p = progress_show();
+    static const char *const names[] = {"writing documents", "preparing"};
+    for (int k = 0; k < 2; k++)
+        for (uint64_t i = 0; i < 2; i++) {
+            assert_ok(progress_step(p, names[k], 5000000 * i, 20000000));
+            still_clock_pass(10);
+        }
+}
+
+/* Documents are no bytes. */
+static void what_is_counted_has_no_megabytes(void **state)
+{
+    (void)state;
+    struct buf sent = {0};
+    show_work(&sent, "xterm", count_documents);
+    assert_string_equal(buf_text(&sent),
+                        "\r\033[2mwriting documents: 5.0 million of 20.0 million, 25 %, 30 s left"
+                        "\033[0m\033[K\r\033[2mpreparing: 5 MB of 20 MB, 25 %, 30 s left"
+                        "\033[0m\033[K\r\033[K");
+    buf_release(&sent);
+}
+
 static void work_fast(void)
 {
     const struct progress *p = progress_show();
@@ -173,12 +201,13 @@ static void a_dumb_terminal_has_none(void **state)
     assert_string_equal(buf_text(&sent), "prattle: a note\r\n");
     sent.n = 0;
     show_work(&sent, "xterm", work_slowly);
-    assert_string_equal(buf_text(&sent), "\r\033[2mreading: 4 of 100, 4 %, 12 s left\033[0m\033[K"
-                                         "\r\033[2mreading: 5 of 100, 5 %, 12 s left\033[0m\033[K"
-                                         "\r\033[2mreading: 6 of 100, 6 %, 12 s left\033[0m\033[K"
-                                         "\r\033[2mreading: 7 of 100, 7 %, 12 s left\033[0m\033[K"
-                                         "\r\033[2m[=========>              ] step  5/10\033[0m\033[K"
-                                         "\r\033[Kprattle: a note\r\n");
+    assert_string_equal(buf_text(&sent),
+                        "\r\033[2mreading: 4 of 100, 4 %, 12 s left\033[0m\033[K"
+                        "\r\033[2mreading: 5 of 100, 5 %, 12 s left\033[0m\033[K"
+                        "\r\033[2mreading: 6 of 100, 6 %, 12 s left\033[0m\033[K"
+                        "\r\033[2mreading: 7 of 100, 7 %, 12 s left\033[0m\033[K"
+                        "\r\033[2m[=========>              ] step  5/10\033[0m\033[K"
+                        "\r\033[Kprattle: a note\r\n");
     buf_release(&sent);
 }
 
@@ -190,6 +219,7 @@ int main(void)
         cmocka_unit_test(it_is_drawn_ten_times_a_second),
         cmocka_unit_test(a_download_has_its_rate),
         cmocka_unit_test(the_share_and_the_time_stay),
+        cmocka_unit_test(what_is_counted_has_no_megabytes),
         cmocka_unit_test(a_dumb_terminal_has_none),
     };
     return cmocka_run_group_tests_name("status_line", tests, NULL, NULL);

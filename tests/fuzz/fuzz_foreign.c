@@ -1,5 +1,7 @@
-/* A trainer's checkpoint of any bytes, alone and beside a vocabulary of the same bytes: refused
- * with a sentence, or read to its end. */
+/* A trainer's checkpoint of any bytes, alone and beside a vocabulary of the same bytes; and a small
+ * checkpoint of Languini beside a config.pickle of them: refused with a sentence, or read to its
+ * end. */
+#include "model/base/buf.h"
 #include "model/base/err.h"
 #include "tests/lib/scratch.h"
 #include "weights/foreign/meta_vocab.h"
@@ -20,14 +22,11 @@ static void read_everything(const struct source *s)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void read_checkpoint(const char *path)
 {
     struct source s;
-    struct tokenizer *t = NULL;
-    struct config c;
     struct file file;
     err_clear();
-    const char *path = scratch_file("ckpt.pt", data, size);
     if (file_open(&file, path) != 0)
         abort();
     if (source_open_foreign(&s, &file, path, NULL) == 0) {
@@ -37,8 +36,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     }
     file_close(&file);
-    config_init(&c);
+}
+
+/* Languini's, which has no shape of its own. */
+static const char *write_languini(void)
+{
+    struct buf model = {0};
     const struct scratch *folder = scratch_of_process();
+    if (file_read_all(&model, "tests/golden/foreign/languini-few/checkpoints/model.pt", 1 << 24) !=
+            0 ||
+        file_make_folder(scratch_path(folder, "languini")) != 0)
+        abort();
+    scratch_write(folder, "languini/model.pt", model.data, model.n);
+    buf_release(&model);
+    return scratch_path(folder, "languini/model.pt");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static char languini[PATH_MAX];
+    struct tokenizer *t = NULL;
+    struct config c;
+    const struct scratch *folder = scratch_of_process();
+    read_checkpoint(scratch_file("ckpt.pt", data, size));
+    if (languini[0] == '\0')
+        snprintf(languini, sizeof languini, "%s", write_languini());
+    scratch_write(folder, "languini/config.pickle", data, size);
+    read_checkpoint(languini);
+    config_init(&c);
     scratch_write(folder, "meta.pkl", data, size);
     if (meta_vocab_open(&t, folder->folder, &c, NULL) == 0)
         tokenizer_free(t);

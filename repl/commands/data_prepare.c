@@ -82,7 +82,8 @@ static void show_bytes(char *out, size_t size, double bytes)
     int i = 0;
     for (; bytes >= 1000 && i < 4; i++)
         bytes /= 1000;
-    snprintf(out, size, i == 0 ? "%.0f %s" : "%.1f %s", bytes, units[i]);
+    snprintf(out, size, i == 0 ? "%.0f %s" : "%.1f %s", bytes,
+             i == 0 && bytes == 1 ? "byte" : units[i]);
 }
 
 static const char *plural(uint64_t n)
@@ -156,6 +157,13 @@ static void show_converted(const struct convert_report *r)
              r->documents, plural(r->documents), r->tokens,
              r->format == OUTPUT_JSON_LINES ? "byte" : "token", plural(r->tokens));
     wrap_row("wrote", text);
+    if (r->joins) {
+        snprintf(text, sizeof text,
+                 "%s's files have no bounds but the end-of-text token, and not every document "
+                 "ends with it: some are one now",
+                 output_format_name(r->format));
+        wrap_row("look at", text);
+    }
 }
 
 /* A tokenizer needs no weights: open the model's files for it alone. */

@@ -60,6 +60,14 @@ is "an array of NumPy is a list" "$(sha256sum <lists-4.bin)" "$(sha256sum <uint1
 printf '\200\2](]K\1a]K\2ae.' >two.pkl; "$PRATTLE" data convert two.pkl two --model $MODEL >said 2>&1
 has "a tokenizer's end follows each" "two: 2 documents, 4 tokens" "$(cat said)"
 is "a run reads them" 0 "$("$PRATTLE" train finetune data=two.pkl,two.pkl,plain steps=1 sequence_length=16 folder=run-pickle --model $MODEL >/dev/null 2>&1; echo $?)"
+for form in nanogpt llmc; do
+    has "bounds that $form's files cannot have are told" "look at some are one now" \
+        "$("$PRATTLE" data convert lists-4.pkl bounds.bin format=$form --force 2>&1 | tr -s ' \n' ' ' | sed 's/look at.*: some/look at some/')"
+    lacks=$("$PRATTLE" data convert out bounds.bin format=$form --force 2>&1)
+    is "  and no others" "" "$(grep 'look at' <<<"$lacks")"
+done
+printf A >single.txt
+is "one byte" "1 document, 1 byte of text" "$(field read "$(prepare single.txt single)")"
 gzip -k two.pkl
 is "compressed too" "$(field tokens "$("$PRATTLE" data info two.pkl)")" "$(field tokens "$("$PRATTLE" data info two.pkl.gz)")"
 mkdir pickles; cp two.pkl pickles/; printf '\200\2}.' >pickles/meta.pkl

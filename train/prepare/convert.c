@@ -17,6 +17,8 @@ struct conversion {
     struct output *out;
     token_id *ids; /* [IDS_AT_ONCE] */
     struct buf text;
+    token_id end; /* of documents; TOKEN_NONE: not known yet */
+    bool lacks_ends;
     const struct progress *progress;
 };
 
@@ -63,6 +65,14 @@ static int write_block(struct conversion *c, size_t n, bool last)
     return rc == 0 ? output_add_text(c->out, buf_text(&c->text), c->text.n) : rc;
 }
 
+/* The last id of a document: the end-of-text token, or what the first document ends with. */
+static void look_at_end(struct conversion *c, token_id last)
+{
+    if (c->end == TOKEN_NONE)
+        c->end = last;
+    c->lacks_ends |= last != c->end;
+}
+
 static int write_document(struct conversion *c, uint64_t first, uint64_t end)
 {
     int rc = 0;
@@ -70,6 +80,8 @@ static int write_document(struct conversion *c, uint64_t first, uint64_t end)
         const size_t n = end - first < IDS_AT_ONCE ? (size_t)(end - first) : IDS_AT_ONCE;
         rc = dataset_read(c->data, c->ids, first, n);
         first += n;
+        if (rc == 0 && first == end)
+            look_at_end(c, c->ids[n - 1]);
         if (rc == 0)
             rc = write_block(c, n, first == end);
     }
@@ -103,7 +115,11 @@ int convert_run(struct convert_report *r, enum output_format f, const char *in, 
 {
     struct dataset d = {0};
     struct output o = {.file.fd = -1, .index.fd = -1};
-    struct conversion c = {.data = &d, .tokenizer = t, .out = &o, .progress = p};
+    struct conversion c = {.data = &d,
+                           .tokenizer = t,
+                           .out = &o,
+                           .end = t == NULL ? TOKEN_NONE : tokenizer_eos(t),
+                           .progress = p};
     *r = (struct convert_report){.format = f == OUTPUT_FORMATS ? output_format_of(out) : f};
     char *path = output_path(out, "", r->format);
     int rc = path == NULL ? ERR_NOMEM
@@ -123,6 +139,8 @@ int convert_run(struct convert_report *r, enum output_format f, const char *in, 
         file_show(r->path, sizeof r->path, path);
         r->documents = o.n_documents;
         r->tokens = o.n_tokens;
+        r->joins = c.lacks_ends && o.n_documents > 1 &&
+                   (r->format == OUTPUT_NANOGPT || r->format == OUTPUT_LLMC);
         rc = output_commit(&o);
     }
     output_abandon(&o);

@@ -109,7 +109,7 @@ yes 'a text of some length that is said again and again<|endoftext|>' | head -n 
 prepare many.txt whole >said
 for s in 0.05 0.1 0.2 0.3; do
     timeout -s KILL $s "$PRATTLE" data prepare many.txt part --model $MODEL --force >said 2>&1
-    if [ -e part.idx ]; then cmp -s part.bin whole.bin && cmp -s part.idx whole.idx || echo "# half a file after $s" >>half; fi
+    if [ -e part.bin ]; then cmp -s part.bin whole.bin && cmp -s part.idx whole.idx || echo "# half a file after $s" >>half; fi
 done
 is "no half file looks whole" "" "$(cat half 2>/dev/null)"
 # A kill may leave these, and the one that was killed last may not be gone yet.

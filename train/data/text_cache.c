@@ -7,7 +7,7 @@
  *
  *   open: KEY.sha256 is there --> checksum of .bin and .idx --> same: use them
  *                 |                        |
- *                 no                     differs --> encode: .sha256 goes, .bin, .idx, .sha256 come
+ *                 no                     differs --> encode: .sha256 goes, .idx, .bin, .sha256 come
  *                 +------------------------^
  *
  * Encoding goes round by round: chunks are read by one thread, encoded by the team, and written by

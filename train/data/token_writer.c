@@ -8,6 +8,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -138,12 +139,15 @@ static int finish_index(struct token_writer *w)
     return rc != 0 ? rc : file_patch(&w->idx, 0, head, sizeof head);
 }
 
-/* The index last. A set of which one file took its place and the other did not is none. */
+/* What a kill leaves has no .bin, which alone would be read as nanoGPT's, and beside an index of
+ * another set as that set's. A set of which one file took its place and the other did not is none.
+ */
 static int commit_files(struct token_writer *w, const char *bin_path, const char *idx_path)
 {
-    int rc = file_commit(&w->bin);
+    int rc = unlink(bin_path) != 0 && errno != ENOENT ? file_error("replace", bin_path)
+                                                      : file_commit(&w->idx);
     if (rc == 0)
-        rc = file_commit(&w->idx);
+        rc = file_commit(&w->bin);
     if (rc != 0) {
         unlink(bin_path);
         unlink(idx_path);

@@ -264,12 +264,22 @@ static int finish_llmc(struct output *o)
     return file_patch(&o->file, 0, head, sizeof head);
 }
 
-static int delete_foreign_index(const struct output *o)
+static int delete_file(const char *path)
 {
-    char *index = foreign_index(o->format, o->file.path);
-    int rc = index == NULL                           ? ERR_NOMEM
-             : unlink(index) != 0 && errno != ENOENT ? file_error("delete", index)
-                                                     : 0;
+    return unlink(path) == 0 || errno == ENOENT ? 0 : file_error("delete", path);
+}
+
+/* The index of what was there under this name. A .bin goes before its index, without which it would
+ * be read as nanoGPT's. */
+static int delete_old_index(const struct output *o)
+{
+    const bool own = o->format == OUTPUT_TFRECORD;
+    char *index = own ? tfrecord_index_path(o->file.path) : foreign_index(o->format, o->file.path);
+    int rc = index == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && !own && file_exists(index))
+        rc = delete_file(o->file.path);
+    if (rc == 0 && (!own || o->file.force))
+        rc = delete_file(index);
     mem_free(index);
     return rc;
 }
@@ -277,8 +287,9 @@ static int delete_foreign_index(const struct output *o)
 int output_commit(struct output *o)
 {
     int rc = o->format == OUTPUT_LLMC ? finish_llmc(o) : 0;
-    if (rc == 0 && (o->format == OUTPUT_NANOGPT || o->format == OUTPUT_LLMC))
-        rc = delete_foreign_index(o);
+    if (rc == 0 &&
+        (o->format == OUTPUT_NANOGPT || o->format == OUTPUT_LLMC || o->format == OUTPUT_TFRECORD))
+        rc = delete_old_index(o);
     if (rc == 0)
         rc = o->format == OUTPUT_MEGATRON ? token_writer_commit(&o->megatron)
                                           : file_commit(&o->file);

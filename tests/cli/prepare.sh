@@ -117,4 +117,11 @@ mkdir -p .part.preparing && touch .part.preparing/state.json.Xy12Zw.tmp .part.pr
 for i in $(seq 100); do prepare many.txt part --force >said; grep -q "another process" said || break; sleep 0.1; done
 is "it goes on to the same bytes" "$(sha256sum <whole.bin)" "$(sha256sum <part.bin)"
 is "and leaves nothing" "part.bin part.idx" "$(ls -dA .part.* part.* 2>/dev/null | paste -sd ' ')"
+touch part.tfrecord.Xy12Zw.tmp part.tfrecord.index.Xy12Zw.tmp part.tfrecord.Used01.tmp
+{
+    flock -n 9
+    "$PRATTLE" data convert part part.tfrecord >said 2>&1
+} 9<part.tfrecord.Used01.tmp
+is "a conversion takes away what kills left, and not what is in use" "part.tfrecord part.tfrecord.Used01.tmp part.tfrecord.index" \
+    "$(LC_ALL=C ls -d part.tfrecord* | paste -sd ' ')"
 finish

@@ -1,8 +1,9 @@
 #ifndef PRATTLE_TRAIN_DATA_TOKEN_WRITER_H
 #define PRATTLE_TRAIN_DATA_TOKEN_WRITER_H
 /*
- * Writes a Megatron data set: ids to PREFIX.bin as they come, and PREFIX.idx takes its place last,
- * so that a set with an index is complete. Memory does not grow with the number of documents.
+ * Writes a Megatron data set: ids to PREFIX.bin as they come, which takes its place after
+ * PREFIX.idx, so that a set with a .bin is complete. Memory does not grow with the number of
+ * documents.
  */
 #include "model/base/file.h"
 #include "model/config.h"

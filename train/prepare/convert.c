@@ -132,6 +132,8 @@ int convert_run(struct convert_report *r, enum output_format f, const char *in, 
     if (rc == 0)
         rc = output_check_tokens(r->format, d.n_tokens);
     if (rc == 0)
+        output_sweep(r->format, path);
+    if (rc == 0)
         rc = output_open(&o, r->format, path, count_ids(&d, t), force);
     if (rc == 0)
         rc = write_documents(&c);

@@ -10,9 +10,11 @@
 #include "train/data/tfrecord.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 enum {
@@ -127,6 +129,21 @@ int output_check_tokens(enum output_format f, uint64_t n_tokens)
                    n_tokens, output_most_tokens(f), output_format_name(f));
 }
 
+/* While it has this lock, a temporary file is someone's; a kill ends that. */
+static bool lock_file(int fd)
+{
+    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+static void sweep_entry(int folder, const char *name)
+{
+    const int fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (lock_file(fd))
+        unlinkat(folder, name, 0);
+    if (fd >= 0)
+        close(fd);
+}
+
 /* Temporary files of file_create. */
 static void sweep_file(const char *path)
 {
@@ -139,7 +156,7 @@ static void sweep_file(const char *path)
     DIR *dir = folder == NULL ? NULL : opendir(folder);
     for (const char *one; dir != NULL && (one = folder_entry_next(dir)) != NULL;)
         if (strncmp(one, name, n) == 0 && fnmatch(pattern, one + n, 0) == 0)
-            unlinkat(dirfd(dir), one, 0);
+            sweep_entry(dirfd(dir), one);
     folder_entry_close(dir);
     mem_free(folder);
 }
@@ -168,6 +185,9 @@ int output_open(struct output *o, enum output_format f, const char *path, int n_
         rc = index == NULL ? ERR_NOMEM : file_create(&o->index, index, force);
         mem_free(index);
     }
+    const int fds[] = {o->file.fd, o->index.fd, o->megatron.bin.fd, o->megatron.idx.fd};
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        lock_file(fds[i]);
     if (rc != 0)
         output_abandon(o);
     return rc;

@@ -28,7 +28,7 @@ int output_check(enum output_format f, const char *path, int n_ids, bool force);
 /* How many tokens a file may have, and the refusal of more: ERR_RANGE. */
 uint64_t output_most_tokens(enum output_format f);
 int output_check_tokens(enum output_format f, uint64_t n_tokens);
-/* Delete what killed processes left of a file of path. Nobody else writes it now. */
+/* Delete what killed processes left of a file of path; outputs in progress have a lock. */
 void output_sweep(enum output_format f, const char *path);
 
 struct output {

@@ -28,7 +28,6 @@
 #include "train/data/parquet.h"
 #include "train/data/pickle_ids.h"
 #include "train/data/tfrecord.h"
-#include "train/data/token_file.h"
 #include "train/data/utf16.h"
 
 #include <errno.h>

@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What llm.c's files begin with: ids of GPT-2, of Llama 3. */
+enum { LLMC_GPT2 = 20240520, LLMC_LLAMA3 = 20240801 };
+
 enum data_kind {
     DATA_TEXT,
     DATA_JSON_LINES,

@@ -7,6 +7,7 @@
 #include "train/data/megatron.h"
 #include "train/data/npy.h"
 #include "train/data/pickle_ids.h"
+#include "train/data/source.h"
 #include "train/data/tfrecord.h"
 #include "train/data/unpacked.h"
 

@@ -13,9 +13,6 @@
 
 #define DATA_WHOLE_BYTES ((uint64_t)1 << 30) /* a file of up to this size is read when opened */
 
-/* What llm.c's files begin with: ids of GPT-2, of Llama 3. */
-enum { LLMC_GPT2 = 20240520, LLMC_LLAMA3 = 20240801 };
-
 enum token_format {
     TOKENS_MEGATRON,
     TOKENS_NANOGPT,

@@ -16,7 +16,6 @@ for precision in float32 float16; do
             layers_per_device="$layers" recompute="$recompute" </dev/null >log 2>err
         got+="$layers $(digest some) " wants+="$layers $want "
     done <<'LAYOUTS'
-2 [2,2] 1 0 none
 2 [1,3] 4 1 2
 3 [0,2,2] 2 0 all
 4 [1,1,1,1] 1 0 none
@@ -34,6 +33,13 @@ is "and the same lines, but for speed" "$(sed -E 's/[0-9.]+ (tokens|samples).*le
 figures() { grep -oE '"(step|loss|accuracy|tokens|h\.[0-9][a-z_.]*|wte[a-z.]*|mean|std)":[0-9.e-]*' "$1/metrics.jsonl"; }
 is "the lines of metrics, with those of all layers" "$(figures whole)" "$(figures some)"
 is "nothing on standard error" "" "$(cat err)"
+# devices: the rows of a table, without bytes.
+devices() { grep -E '^  [0-9] ' | tr -s ' ' | sed -E 's/ [0-9.]+ MiB$//'; }
+is "a table says who has what" " 0 $(hostname) 0-1 embedding and head
+ 1 $(hostname) 2-3" "$(devices <log2)"
+is "and the plan too" " 0 none embedding and head
+ 1 0-1
+ 2 2-3" "$("$PRATTLE" $(words planned layers_per_device=[0,2,2]) --plan | devices)"
 
 # Another layout goes on.
 rm -rf some

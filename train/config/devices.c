@@ -81,17 +81,18 @@ static int write_row(const struct device_row *r, int host, struct buf *out)
                       r->layers, r->besides, r->memory);
 }
 
-/* What rank 0 gathers of the others for a moment. */
+/* What rank 0 gathers of the others for a moment; and what the model to talk to had before, as far
+ * as that does not lie in its idle gradients. */
 static int write_gathered(const struct run_config *c, const struct config *shape,
-                          const struct layout *l, struct buf *out)
+                          const struct layout *l, enum dtype held, struct buf *out)
 {
     char size[COLUMN];
     const struct model_stage own = layout_stage(l, 0);
     const double all = (double)config_params(shape), n = stage_params(shape, &own),
-                 moments = moment_bytes(c),
+                 each = (double)dtype_bytes((enum dtype)c->training.precision),
+                 moments = moment_bytes(c), kept = (double)params_bytes(shape, held) - n * each,
                  here = n * moments / (c->execution.zero > 0 ? l->replicas : 1);
-    const double more =
-        (all - n) * (double)dtype_bytes((enum dtype)c->training.precision) + all * moments - here;
+    const double more = (all - n) * each + all * moments - here + (kept > 0 ? kept : 0);
     return buf_printf(out, "  rank 0 has %s more while it writes a checkpoint\n",
                       size_text(size, more));
 }
@@ -123,5 +124,5 @@ int run_config_devices(const struct run_config *c, const struct config *shape,
             rc = write_row(&row, host, out);
         }
     }
-    return rc == 0 ? write_gathered(c, shape, &l, out) : rc;
+    return rc == 0 ? write_gathered(c, shape, &l, held, out) : rc;
 }

@@ -388,11 +388,22 @@ void checkpoint_close(struct checkpoint *c)
     *c = (struct checkpoint){0};
 }
 
-static int read_block(const struct file *f, const struct optimizer_block *b, uint64_t offset)
+static int read_spans(const struct file *f, const struct optimizer_block *b, uint64_t offset,
+                      const struct spans *own)
+{
+    const size_t each = dtype_bytes(b->dtype);
+    int rc = 0;
+    for (int i = 0; i < own->n && rc == 0; i++) {
+        const size_t first = own->at[i].first * each;
+        rc = file_read_at(f, (char *)b->data + first, offset + first, own->at[i].n * each);
+    }
+    return rc;
+}
+
+/* Part by part, to the disk. */
+static int move_block(const struct file *f, const struct optimizer_block *b, uint64_t offset)
 {
     const size_t n = b->n * dtype_bytes(b->dtype);
-    if (b->data != NULL)
-        return file_read_at(f, b->data, offset, n);
     char *copy = mem_alloc(PART);
     int rc = copy == NULL ? ERR_NOMEM : 0;
     for (size_t at = 0; at < n && rc == 0; at += PART) {
@@ -404,8 +415,10 @@ static int read_block(const struct file *f, const struct optimizer_block *b, uin
     return rc;
 }
 
-int checkpoint_read(const struct checkpoint *c, const struct optimizer_block *b)
+int checkpoint_read(const struct checkpoint *c, const struct optimizer_block *b,
+                    const struct spans *own)
 {
+    const struct spans all = {.n = 1, .at = {{0, b->n}}};
     char shown[SHOWN];
     const struct tensor_entry *e = tensor_file_find(c->blocks, b->name);
     uint64_t bytes = (uint64_t)b->n * dtype_bytes(b->dtype);
@@ -418,5 +431,7 @@ int checkpoint_read(const struct checkpoint *c, const struct optimizer_block *b)
                        " in %s",
                        file_show(shown, sizeof shown, c->path), e->bytes, e->dtype_name, b->name,
                        bytes, dtype_name(b->dtype));
-    return read_block(&c->blocks->file, b, e->offset);
+    if (b->data == NULL)
+        return move_block(&c->blocks->file, b, e->offset);
+    return read_spans(&c->blocks->file, b, e->offset, own == NULL ? &all : own);
 }

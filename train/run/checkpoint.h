@@ -9,8 +9,8 @@
  *   manifest.json          size and SHA-256 of every file; written last
  *
  * A checkpoint is written under another name in the same folder, every file synced, then renamed
- * (folder_commit, weights/tensors/folder.h): a name step-N exists only when it is whole, and older ones go only after
- * that. What was damaged later is noticed by the manifest and passed over.
+ * (folder_commit, weights/tensors/folder.h): a name step-N exists only when it is whole, and older
+ * ones go only after that. What was damaged later is noticed by the manifest and passed over.
  */
 #include "model/adapter.h"
 #include "model/base/file_set.h"
@@ -18,6 +18,7 @@
 #include "model/base/progress.h"
 #include "train/optim/optimizer.h"
 #include "train/run/folder.h"
+#include "train/step/stage.h"
 #include "weights/tensors/source.h"
 
 struct checkpoint_content {
@@ -55,7 +56,9 @@ struct checkpoint {
  */
 int checkpoint_open(struct checkpoint *c, const char *path, const struct progress *p);
 void checkpoint_close(struct checkpoint *c);
-/* Fill the block with what was saved under its name; ERR_MISMATCH when type or size differ. */
-int checkpoint_read(const struct checkpoint *c, const struct optimizer_block *b);
+/* Fill the block, or these spans of it (NULL: all), with what was saved under its name;
+ * ERR_MISMATCH when type or size differ. */
+int checkpoint_read(const struct checkpoint *c, const struct optimizer_block *b,
+                    const struct spans *own);
 
 #endif

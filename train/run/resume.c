@@ -141,13 +141,14 @@ static int restore_run(struct run *r, const struct checkpoint *cp)
     int n_blocks = optimizer_blocks(r->optimizer, blocks), rc = check_identities(r, cp->state);
     if (rc == 0)
         rc = trainer_state_read(&r->state, cp->state, cp->step);
-    for (int i = 0; i < n_blocks && rc == 0; i++)
-        rc = checkpoint_read(cp, &blocks[i]);
+    for (int i = 0; i < n_blocks && rc == 0; i++) {
+        const struct spans own = run_shares_own(r, &blocks[i]);
+        rc = checkpoint_read(cp, &blocks[i], &own);
+    }
     if (rc == 0)
         rc = run_adapter_restore(r, cp);
     if (rc != 0)
         return rc;
-    run_shares_drop(r, SHARE_STATE);
     optimizer_set_steps(r->optimizer, r->state.optimizer_steps);
     r->due = (unsigned)r->state.due & DUE_LATER;
     r->rate = r->grad_norm = NAN; /* of a step taken then */

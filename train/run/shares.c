@@ -241,17 +241,30 @@ void run_shares_gather(struct run *r, enum run_share what)
             move_share(r, what, rank);
 }
 
+/* What this rank has of a block. */
+static struct spans own_spans(const struct run *r, const struct optimizer_block *b,
+                              enum run_share what)
+{
+    struct spans own = {.n = 1, .at = {{0, b->n}}};
+    if (!run_shares_has(r, what))
+        return own;
+    own = rank_spans(r, world_rank(), what);
+    for (int i = 0; i < own.n; i++)
+        own.at[i] = in_block(r, b, own.at[i]);
+    return own;
+}
+
+struct spans run_shares_own(const struct run *r, const struct optimizer_block *b)
+{
+    return own_spans(r, b, SHARE_STATE);
+}
+
 void run_shares_drop(struct run *r, enum run_share what)
 {
     struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
-    if (!run_shares_has(r, what))
-        return;
-    const int n = list_blocks(r, what, blocks);
-    const struct spans own = rank_spans(r, world_rank(), what);
+    const int n = run_shares_has(r, what) ? list_blocks(r, what, blocks) : 0;
     for (int i = 0; i < n; i++) {
-        struct spans here = own;
-        for (int k = 0; k < own.n; k++)
-            here.at[k] = in_block(r, &blocks[i], own.at[k]);
-        stage_drop_others(&here, blocks[i].data, blocks[i].n, dtype_bytes(blocks[i].dtype));
+        const struct spans own = own_spans(r, &blocks[i], what);
+        stage_drop_others(&own, blocks[i].data, blocks[i].n, dtype_bytes(blocks[i].dtype));
     }
 }

@@ -10,7 +10,8 @@
  *   norms       of all pieces to all ranks
  *   loss        of the first stage to all ranks
  */
-#include <stdbool.h>
+#include "train/optim/optimizer.h"
+#include "train/step/stage.h"
 
 struct run;
 
@@ -33,6 +34,8 @@ enum run_share { SHARE_STATE /* of the optimizer */, SHARE_WEIGHTS };
 bool run_shares_has(const struct run *r, enum run_share what);
 void run_shares_send(struct run *r, enum run_share what);
 void run_shares_gather(struct run *r, enum run_share what);
+/* What is this rank's of a block of the optimizer's state. */
+struct spans run_shares_own(const struct run *r, const struct optimizer_block *b);
 /* Forget what is not this rank's. */
 void run_shares_drop(struct run *r, enum run_share what);
 

@@ -69,11 +69,11 @@ static void expect_step(struct made *t, const char *path, int64_t step)
     assert_ok(checkpoint_open(&c, path, NULL));
     assert_int_equal(c.step, step);
     fill(t, step);
-    assert_ok(
-        checkpoint_read(&c, &(struct optimizer_block){"exp_avg", DTYPE_F32, got, N, NULL, 0}));
+    assert_ok(checkpoint_read(&c, &(struct optimizer_block){"exp_avg", DTYPE_F32, got, N, NULL, 0},
+                              NULL));
     assert_memory_equal(got, t->m, sizeof got);
-    assert_ok(
-        checkpoint_read(&c, &(struct optimizer_block){"exp_avg_sq", DTYPE_F32, got, N, NULL, 0}));
+    assert_ok(checkpoint_read(
+        &c, &(struct optimizer_block){"exp_avg_sq", DTYPE_F32, got, N, NULL, 0}, NULL));
     assert_memory_equal(got, t->v, sizeof got);
     assert_int_equal(json_integer_value(json_object_get(c.state, "windows")), step * 8);
     assert_true(json_real_value(json_object_get(c.state, "mean")) == 0.1 + 1.0 / 3);
@@ -148,16 +148,18 @@ static void test_refusals(void **state)
     assert_ok(save(&t, 7));
     assert_ok(checkpoint_open(&c, t.folder.path, NULL));
     assert_int_equal(
-        checkpoint_read(&c, &(struct optimizer_block){"exp_avg", DTYPE_F32, got, N - 1, NULL, 0}),
+        checkpoint_read(&c, &(struct optimizer_block){"exp_avg", DTYPE_F32, got, N - 1, NULL, 0},
+                        NULL),
         ERR_MISMATCH);
     assert_string_equal(scratch_sentence(&t.scratch, err_text()),
                         "checkpoint DIR/run/step-000007 has 4000 bytes of F32 in exp_avg, this "
                         "run needs 3996 in F32");
     assert_int_equal(
-        checkpoint_read(&c, &(struct optimizer_block){"exp_avg", DTYPE_F16, got, 2 * N, NULL, 0}),
+        checkpoint_read(&c, &(struct optimizer_block){"exp_avg", DTYPE_F16, got, 2 * N, NULL, 0},
+                        NULL),
         ERR_MISMATCH);
     assert_int_equal(
-        checkpoint_read(&c, &(struct optimizer_block){"lamb", DTYPE_F32, got, N, NULL, 0}),
+        checkpoint_read(&c, &(struct optimizer_block){"lamb", DTYPE_F32, got, N, NULL, 0}, NULL),
         ERR_MISMATCH);
     checkpoint_close(&c);
     close_all(&t);

@@ -1,0 +1,88 @@
+/* A run by the stages of a pipeline comes to the end of one by one process, however often one of
+ * its ranks stops it on the way. */
+#include "tests/lib/trial.h"
+
+#include "model/base/par.h"
+#include "tests/lib/crowd.h"
+#include "train/parallel/world.h"
+
+/* In children of the test, where a failed assertion would go nowhere. */
+#define EXPECT(condition)                                                                          \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            world_end_all(1);                                                                      \
+    } while (0)
+
+struct pipeline_trial {
+    struct trial *t;
+    const char *const *mode;
+    const char *layers;
+    int raising, every; /* the rank that is stopped, at each of so many jobs; 0: none is */
+};
+
+static void act_stage(void *arg)
+{
+    const struct pipeline_trial *p = arg;
+    struct trial *t = p->t;
+    struct run *r;
+    struct ticks ticks = {.every = p->every};
+    const bool raises = p->every > 0 && world_rank() == p->raising;
+    const struct run_events e = {.tick = raises ? raise_at_tick : NULL, .user = &ticks};
+    const char *words[6] = {NULL};
+    int rc, n = 0, pauses = 0;
+    par_open(1 + world_rank() % 2, false);
+    for (; p->mode[n] != NULL; n++)
+        words[n] = p->mode[n];
+    words[n] = p->layers;
+    trial_configure(t, words);
+    EXPECT(run_new(&r, &t->config, t->model, NULL, &e) == 0);
+    EXPECT(run_join(r, 0) == 0);
+    while ((rc = run_go(r)) == ERR_INTERRUPTED && pauses < 1000) {
+        interrupt_clear();
+        pauses++;
+    }
+    EXPECT(rc == 0);
+    EXPECT(world_rank() > 0 || p->every == 0 || pauses > 2);
+    run_free(r);
+}
+
+static void check_stages(const struct pipeline_trial *how, int size)
+{
+    struct trial t;
+    struct pipeline_trial p = *how;
+    trial_open(&t, p.mode);
+    p.t = &t;
+    par_close(); /* no threads where processes are forked */
+    assert_int_equal(crowd_run(size, act_stage, &p), 0);
+    trial_expect_reference(&t, p.mode);
+    trial_close(&t);
+}
+
+static void stages_come_to_one_end(void **state)
+{
+    (void)state;
+    check_stages(
+        &(struct pipeline_trial){.mode = trial_modes[0], .layers = "layers_per_device=1,1"}, 2);
+    check_stages(
+        &(struct pipeline_trial){.mode = trial_modes[1], .layers = "layers_per_device=0,1,1"}, 3);
+}
+
+static void stopped_by_any_rank_too(void **state)
+{
+    (void)state;
+    for (int rank = 0; rank < 3; rank++)
+        check_stages(&(struct pipeline_trial){.mode = trial_modes[rank % N_TRIAL_MODES],
+                                              .layers = "layers_per_device=0,1,1",
+                                              .raising = rank,
+                                              .every = 13},
+                     3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stages_come_to_one_end),
+        cmocka_unit_test(stopped_by_any_rank_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

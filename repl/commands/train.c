@@ -19,6 +19,7 @@
 #include "repl/commands/train_events.h"
 #include "repl/commands/train_launch.h"
 #include "repl/commands/train_report.h"
+#include "repl/commands/train_scaling.h"
 #include "repl/commands/train_words.h"
 #include "train/config/resolve.h"
 #include "train/parallel/world.h"
@@ -308,14 +309,19 @@ static int show_for_config(struct repl *r)
 static int train_config(struct repl *r, const struct call *call)
 {
     struct run_config c;
-    int rc = run_config_init(&c);
+    struct scaling_request scaling = {0};
+    int n = call->n, rc = 0;
+    if (r->options.settings.call.plan)
+        rc = train_scaling_words(&scaling, call->words, &n);
+    if (rc == 0)
+        rc = run_config_init(&c);
     if (rc != 0)
         return rc;
-    rc = train_words(&c, call->words, call->n);
+    rc = train_words(&c, call->words, n);
     if (rc == ERR_MISSING && call->n == 1 && strcmp(call->words[0], "config") == 0) {
         rc = show_for_config(r);
     } else if (rc == 0 && r->options.settings.call.plan) {
-        rc = train_plan(r, &c);
+        rc = train_plan(r, &c, scaling.cluster.ranks > 0 ? &scaling : NULL);
     } else if (rc == 0) {
         struct beginning b = {
             .begin = begin_or_resume, .config = &c, .words = call->words, .n = call->n};
@@ -427,6 +433,8 @@ int cmd_train(struct repl *r, const struct call *c)
     if (r->options.settings.call.plan && (shows || resumes || tells))
         return err_set(ERR_RANGE, "--plan is for a new run: train CONFIG --plan, not train %s",
                        what);
+    if (world_rank() > 0 && r->options.settings.call.plan)
+        train_scaling_follow(c->words, c->n);
     if (world_rank() > 0 && (shows || tells || r->options.settings.call.plan))
         return 0;
     if (shows) {

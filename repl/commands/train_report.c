@@ -1,6 +1,8 @@
 /* :train CONFIG --plan, show and status. */
 #include "repl/commands/train_report.h"
 
+#include "repl/commands/train_scaling.h"
+
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
@@ -31,11 +33,16 @@ enum { SHOWN = 256 };
 
 /* From what the machine's matrix product does, of which training reaches about so much: what
  * was measured lies between 0.75 and 0.9, in float16 between 0.55 and 0.8. */
+static double reached_share(const struct run_config *c)
+{
+    return c->training.precision == DTYPE_F16 ? 0.65 : 0.8;
+}
+
 static int time_plan(const struct run_config *c, const struct config *shape, uint64_t n_windows,
                      struct buf *out)
 {
     const struct training_section *t = &c->training;
-    const double reached = t->precision == DTYPE_F16 ? 0.65 : 0.8;
+    const double reached = reached_share(c);
     int again;
     char time[24];
     double flops = speed_sgemm_estimate(shape, t->micro_batch_size * t->sequence_length);
@@ -79,7 +86,8 @@ static int plan_sources(const struct run_config *c, const struct dataset *d, str
 /* By the shape and tokenizer of a model that need not be loaded; m: the one in memory, where that
  * would be trained. */
 static int plan_for(struct repl *r, struct run_config *c, const struct config *shape,
-                    enum dtype held, const struct tokenizer *t, const struct model *m)
+                    enum dtype held, const struct tokenizer *t, const struct model *m,
+                    const struct scaling_request *scaling)
 {
     struct dataset train, validation;
     struct batches *batches = NULL;
@@ -98,10 +106,14 @@ static int plan_for(struct repl *r, struct run_config *c, const struct config *s
         rc = run_config_plan(c, shape, held, train.n_tokens, batches_per_epoch(batches), &text);
     if (rc == 0)
         rc = plan_sources(c, &train, batches, &text);
-    if (rc == 0)
+    /* By the speed that was given, or what is here. */
+    if (rc == 0 && (scaling == NULL || scaling->cluster.flops == 0))
         rc = time_plan(c, shape, batches_per_epoch(batches), &text);
     if (rc == 0)
         show_plan(&text);
+    if (rc == 0 && scaling != NULL)
+        rc = train_scaling_show(scaling, c, shape, held, reached_share(c),
+                                r->options.settings.call.force);
     buf_release(&text);
     batches_free(batches);
     dataset_close(&train);
@@ -109,15 +121,17 @@ static int plan_for(struct repl *r, struct run_config *c, const struct config *s
     return rc;
 }
 
-static int plan_source(struct repl *r, struct run_config *c, const struct source *s)
+static int plan_source(struct repl *r, struct run_config *c, const struct source *s,
+                       const struct scaling_request *scaling)
 {
     enum dtype held;
     int rc = repl_memory_dtype(&held, (enum precision_choice)r->options.settings.device.dtype);
-    return rc != 0 ? options_blame(&r->options, OPTION(device.dtype))
-                   : plan_for(r, c, &s->table.config, load_dtype(s, held), s->tokenizer, NULL);
+    return rc != 0
+               ? options_blame(&r->options, OPTION(device.dtype))
+               : plan_for(r, c, &s->table.config, load_dtype(s, held), s->tokenizer, NULL, scaling);
 }
 
-int train_plan(struct repl *r, struct run_config *c)
+int train_plan(struct repl *r, struct run_config *c, const struct scaling_request *scaling)
 {
     struct buf path = {0};
     struct source s = {0};
@@ -126,9 +140,10 @@ int train_plan(struct repl *r, struct run_config *c)
         source_open(&s, path.data, c->training.seed, true, progress_show()) != 0)
         rc = RUN_BLAME(c, RUN_ROW(model.init));
     else if (rc == 0 && path.n > 0)
-        rc = plan_source(r, c, &s);
+        rc = plan_source(r, c, &s, scaling);
     else if (rc == 0 && path.n == 0 && (rc = repl_need_model(r)) == 0)
-        rc = plan_for(r, c, &r->model->config, r->model->params.dtype, r->model->tokenizer, r->model);
+        rc = plan_for(r, c, &r->model->config, r->model->params.dtype, r->model->tokenizer,
+                      r->model, scaling);
     source_close(&s);
     buf_release(&path);
     return rc;
@@ -194,7 +209,8 @@ static void show_sources(const struct source_reads *s, int n)
 {
     char shown[SHOWN];
     for (int i = 0; i < n; i++)
-        wrap_say(stdout, "", "  source %s: read %.*f times", file_show(shown, sizeof shown, s[i].path),
+        wrap_say(stdout, "", "  source %s: read %.*f times",
+                 file_show(shown, sizeof shown, s[i].path),
                  s[i].times > 0 && s[i].times < 0.1 ? 4 : 2, s[i].times);
 }
 
@@ -231,12 +247,14 @@ static int status_of_folder(const struct repl *r, const char *path)
 
 static int status_of_memory(struct repl *r)
 {
-    static const char *const states[] = {
-        [RUN_PAUSED] = "paused", [RUN_GOING] = "going", [RUN_FINISHED] = "finished",
-        [RUN_LOST] = "lost"};
+    static const char *const states[] = {[RUN_PAUSED] = "paused",
+                                         [RUN_GOING] = "going",
+                                         [RUN_FINISHED] = "finished",
+                                         [RUN_LOST] = "lost"};
     char time[24], at[32] = "";
     const struct metrics now = run_now(r->run), *m = &now;
-    show_head(states[run_status(r->run)], run_path(r->run), run_settings(r->run)->logging.label, "");
+    show_head(states[run_status(r->run)], run_path(r->run), run_settings(r->run)->logging.label,
+              "");
     int rc = show_line(m);
     if (run_step(r->run) != m->step)
         snprintf(at, sizeof at, "step %" PRId64 " now; ", run_step(r->run));
@@ -272,8 +290,9 @@ int train_status(struct repl *r, const char *folder)
         return status_of_memory(r);
     }
     if (path == NULL && repl_latest_run(r, false, &path) != 0)
-        return err_set(ERR_MISSING, "no run is in memory; `:train CONFIG` begins one, `:train "
-                                    "resume FOLDER` goes on with one, `:train status FOLDER` shows one");
+        return err_set(ERR_MISSING,
+                       "no run is in memory; `:train CONFIG` begins one, `:train "
+                       "resume FOLDER` goes on with one, `:train status FOLDER` shows one");
     int rc = status_of_folder(r, path);
     mem_free(path);
     return rc;

@@ -6,9 +6,10 @@
 #include "repl/session/repl.h"
 #include "train/config/run_config.h"
 
-/* What a run by c, which is resolved here, would be refused for; else memory, steps and time of it.
- */
-int train_plan(struct repl *r, struct run_config *c);
+/* What a run by c, which is resolved here, would be refused for; else memory, steps and time of it,
+ * and what it would be by the processes that scaling asks for (NULL: none). */
+struct scaling_request;
+int train_plan(struct repl *r, struct run_config *c, const struct scaling_request *scaling);
 /* The settings of the run in memory, or those that n words make, each with its origin. */
 int train_show(struct repl *r, char *const *words, int n);
 /* Where the run of a folder is, which another process may have open; NULL: the one in memory, or

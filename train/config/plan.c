@@ -167,13 +167,21 @@ static int stages_plan(const struct run_config *c, const struct config *shape, e
     return rc == 0 ? run_config_devices(c, shape, &step, held, out) : rc;
 }
 
-static int memory_plan(const struct run_config *c, const struct config *shape, enum dtype held,
-                       struct buf *out)
+/* Those that layers over several processes divide come first. */
+enum { MEMORY_DIVIDED = 8, MEMORY_ACTIVATIONS = 10, MEMORY_PARTS = 15, FORM = 80 };
+
+struct memory_list {
+    struct memory_part parts[MEMORY_PARTS];
+    char other_form[FORM];
+    double disk; /* moments there */
+};
+
+static int list_memory(struct memory_list *m, const struct run_config *c,
+                       const struct config *shape, enum dtype held)
 {
     struct step_config step;
     struct step_bytes bytes;
-    enum dtype precision = (enum dtype)c->training.precision,
-               moment = optimizer_moment(&c->optimizer, precision);
+    const enum dtype precision = (enum dtype)c->training.precision;
     plan_replica(c, shape, &step);
     int rc = step_bytes(&bytes, shape, precision, &step);
     if (rc != 0)
@@ -182,20 +190,19 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
     size_t n_trainable = (size_t)config_params(shape);
     if (!all && (rc = adapter_count(&n_trainable, &c->lora, shape)) != 0)
         return rc;
-    double n = (double)config_params(shape), learning = (double)n_trainable;
-    double window = precision == DTYPE_F16 ? 4.0 * (double)weights_window(shape, precision) : 0;
-    const char *dtype = precision_name(precision), *moment_dtype = precision_name(moment);
-    const char *learns = all ? dtype : "float32";
-    char other_form[80];
-    snprintf(other_form, sizeof other_form, "%s, what the adapter changes, for :lora off and on",
+    const double n = (double)config_params(shape), learning = (double)n_trainable;
+    const double window =
+        precision == DTYPE_F16 ? 4.0 * (double)weights_window(shape, precision) : 0;
+    const char *dtype = precision_name(precision), *learns = all ? dtype : "float32";
+    snprintf(m->other_form, FORM, "%s, what the adapter changes, for :lora off and on",
              precision_name(held));
     const struct moment_bytes moments =
         moment_bytes(c, c->execution.zero > 0 ? learning / c->execution.replicas : learning);
-    const struct memory_part parts[] = {
+    const struct memory_part parts[MEMORY_PARTS] = {
         {"parameters", dtype, n * (double)dtype_bytes(precision)},
         {"adapter", "float32", all ? 0 : learning * sizeof(float)},
         {"gradients", learns, (double)bytes.gradients},
-        {"first moment", moment_dtype, moments.first},
+        {"first moment", precision_name(optimizer_moment(&c->optimizer, precision)), moments.first},
         {"second moment", "float32", moments.second},
         {"moments at work", "of those on disk", moments.at_work},
         {"gradient blocks", learns, (double)bytes.waiting},
@@ -209,22 +216,56 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
         {"logits", "of the positions at work", (double)bytes.logits},
         {"scratch", "of the layer at work", (double)bytes.scratch},
         {"model to talk to", precision_name(held), (double)params_bytes(shape, held)},
-        {"its other form", other_form,
+        {"its other form", m->other_form,
          all ? 0 : (double)adapter_alternate_bytes(&c->lora, shape, held)},
     };
+    memcpy(m->parts, parts, sizeof parts);
+    m->disk = moments.disk;
+    return 0;
+}
+
+int run_config_memory(struct run_memory *out, const struct run_config *c,
+                      const struct config *shape, enum dtype held)
+{
+    struct memory_list m;
+    int rc = list_memory(&m, c, shape, held);
+    *out = (struct run_memory){0};
+    for (int i = 0; i < MEMORY_PARTS && rc == 0; i++)
+        *(i < MEMORY_DIVIDED        ? &out->of_layers
+          : i == MEMORY_ACTIVATIONS ? &out->activations
+                                    : &out->rest) += m.parts[i].bytes;
+    out->disk = rc == 0 ? m.disk : 0;
+    return rc;
+}
+
+/* Bytes of weight, gradient and moments where all are in memory. */
+static size_t parameter_bytes(const struct run_config *c)
+{
+    const enum dtype precision = (enum dtype)c->training.precision;
+    size_t bytes = dtype_bytes(precision);
+    if (c->lora.rank > 0)
+        return bytes;
+    if (!c->execution.phased)
+        bytes += dtype_bytes(optimizer_moment(&c->optimizer, precision)) + sizeof(float);
+    return bytes + dtype_bytes(precision);
+}
+
+static int memory_plan(const struct run_config *c, const struct config *shape, enum dtype held,
+                       struct buf *out)
+{
+    struct memory_list m;
     double total = 0;
     char size[32];
-    size_t each = dtype_bytes(precision), learned = each;
-    if (moments.disk == 0)
-        learned += dtype_bytes(moment) + sizeof(float);
-    rc = memory_head(c, each + (all ? learned : 0), out);
+    int rc = list_memory(&m, c, shape, held);
     if (rc == 0)
-        rc = print_parts(&total, parts, sizeof parts / sizeof parts[0], out);
+        rc = memory_head(c, parameter_bytes(c), out);
     if (rc == 0)
-        rc = memory_total(total, kept, out);
-    if (rc == 0 && moments.disk > 0)
+        rc = print_parts(&total, m.parts, MEMORY_PARTS, out);
+    if (rc == 0)
+        rc = memory_total(total, strcmp(c->execution.recompute, "none") == 0, out);
+    if (rc == 0 && m.disk > 0)
         rc = buf_printf(out, "disk\n  %-18s %10s  both, read and written at each step\n", "moments",
-                        size_text(size, moments.disk));
+                        size_text(size, m.disk));
     return rc;
 }
 

@@ -15,6 +15,14 @@ int64_t run_config_steps(const struct run_config *c, uint64_t n_windows);
 /* Hours by the clock after which it is over; 0: no limit. Another machine's hours, by
  * tokens_per_second, are among the steps. */
 double run_config_end_hours(const struct run_config *c);
+/* The memory that each process needs, in bytes. */
+struct run_memory {
+    double of_layers;   /* parameters, gradients, moments */
+    double activations; /* of one micro-batch */
+    double rest, disk;  /* disk: moments there, not in memory */
+};
+int run_config_memory(struct run_memory *out, const struct run_config *c,
+                      const struct config *shape, enum dtype held);
 /*
  * Nothing allocated: memory by part (parameters, gradients, moments, activations, logits,
  * scratch) beside what the machine has, batches, steps. held: the precision of the model to talk

@@ -1,0 +1,378 @@
+#include "repl/commands/train_scaling.h"
+
+#include "model/base/clock.h"
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/par.h"
+#include "repl/terminal/duration.h"
+#include "repl/terminal/plot.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
+#include "train/parallel/link.h"
+#include "train/parallel/world.h"
+#include "train/run/speed.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_RANKS = 65536, CURVE = 11 /* 1 to 1024 */, STREAM = 32 << 20 };
+
+/* ---- words ---- */
+
+static const struct cluster_word {
+    const char *name;
+    size_t offset;
+    double unit, most;
+} cluster_words[] = {
+    {"link", offsetof(struct cluster, link), 1e9, 1e6},
+    {"latency", offsetof(struct cluster, latency_s), 1e-6, 1e9},
+    {"disk", offsetof(struct cluster, disk), 1e9, 1e6},
+    {"gflops", offsetof(struct cluster, flops), 1e9, 1e9},
+    {"stream", offsetof(struct cluster, stream), 1e9, 1e6},
+    {"memory", offsetof(struct cluster, memory), 1e9, 1e9},
+};
+
+/* What stands behind NAME= in a word; NULL: another name. */
+static const char *word_value(const char *word, const char *name)
+{
+    const size_t n = strlen(name);
+    return strncmp(word, name, n) == 0 && word[n] == '=' ? word + n + 1 : NULL;
+}
+
+static int parse_number(double *out, const char *name, const char *text, double least, double most)
+{
+    char *end;
+    *out = strtod(text, &end);
+    if (*text == '\0' || *end != '\0' || !(*out >= least && *out <= most))
+        return err_set(ERR_RANGE, "%s is %s, must be %g to %g", name, file_quote(text), least,
+                       most);
+    return 0;
+}
+
+static int measure_link(struct cluster *k)
+{
+    if (world_size() < 2)
+        return err_set(ERR_RANGE, "link is auto, which is measured between two processes: mpirun "
+                                  "-np 2 prattle train CONFIG --plan ... link=auto");
+    const struct link_speed s = link_measure();
+    k->link = s.bytes_s;
+    k->latency_s = s.latency_s;
+    return s.bytes_s > 0 ? 0 : ERR_NOMEM;
+}
+
+/* *taken: it is one of a cluster. */
+static int take_word(struct scaling_request *q, const char *word, bool *taken)
+{
+    const char *text;
+    double ranks;
+    *taken = true;
+    if ((text = word_value(word, "plot")) != NULL) {
+        q->plot = text;
+        return 0;
+    }
+    if ((text = word_value(word, "ranks")) != NULL) {
+        int rc = parse_number(&ranks, "ranks", text, 1, MOST_RANKS);
+        if (rc == 0 && ranks != floor(ranks))
+            rc = err_set(ERR_RANGE, "ranks is %s, must be a whole number", file_quote(text));
+        q->cluster.ranks = rc == 0 ? (int)ranks : 0;
+        return rc;
+    }
+    for (size_t i = 0; i < sizeof cluster_words / sizeof *cluster_words; i++) {
+        const struct cluster_word *w = &cluster_words[i];
+        if ((text = word_value(word, w->name)) == NULL)
+            continue;
+        double *to = (double *)((char *)&q->cluster + w->offset);
+        if (to == &q->cluster.link && strcmp(text, "auto") == 0)
+            return 0;
+        int rc = parse_number(to, w->name, text, to == &q->cluster.latency_s ? 0 : 1e-6, w->most);
+        *to *= w->unit;
+        return rc;
+    }
+    *taken = false;
+    return 0;
+}
+
+static bool asks_link(char *const *words, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(words[i], "link=auto") == 0)
+            return true;
+    return false;
+}
+
+int train_scaling_words(struct scaling_request *q, char **words, int *n)
+{
+    const bool measures = asks_link(words, *n);
+    /* Before anything is refused: the other rank is there already. */
+    struct cluster found = {0};
+    int rc = measures ? measure_link(&found) : 0, kept = 0;
+    bool any = false;
+    for (int i = 0; i < *n && rc == 0; i++) {
+        bool taken;
+        rc = take_word(q, words[i], &taken);
+        any |= taken;
+        if (!taken)
+            words[kept++] = words[i];
+    }
+    if (rc != 0)
+        return rc;
+    *n = kept;
+    if (measures) {
+        q->cluster.link = found.link;
+        q->cluster.latency_s = found.latency_s;
+    }
+    if (any && (q->cluster.ranks == 0 || q->cluster.link == 0) && q->cluster.ranks != 1)
+        return err_set(ERR_RANGE, "a cluster has ranks=N and link=GB/s, or link=auto under mpirun");
+    if (q->cluster.link == 0)
+        q->cluster.link = INFINITY;
+    return 0;
+}
+
+void train_scaling_follow(char *const *words, int n)
+{
+    if (world_rank() == 1 && asks_link(words, n))
+        link_measure();
+}
+
+/* ---- this machine ---- */
+
+static void copy_share(void *arg, int thread, int n_threads)
+{
+    char *block = arg;
+    size_t first, n;
+    par_split_units(STREAM / 2, 4096, thread, n_threads, &first, &n);
+    memcpy(block + first, block + STREAM / 2 + first, n);
+}
+
+/* Bytes of memory a second, read and written, by the whole team. */
+static double measure_stream(void)
+{
+    char *block = mem_map("stream", STREAM);
+    double best_s = INFINITY;
+    if (block == NULL)
+        return INFINITY;
+    memset(block, 1, STREAM);
+    for (int i = 0; i < 5; i++) {
+        const double begun = clock_s();
+        par_run(copy_share, block);
+        best_s = fmin(best_s, clock_s() - begun);
+    }
+    mem_unmap(block, STREAM);
+    return STREAM / best_s;
+}
+
+/* What was not given is this machine's. */
+static struct cluster complete_cluster(const struct cluster *given, const struct run_config *c,
+                                       const struct config *shape, double reached)
+{
+    struct cluster k = *given;
+    const int rows = c->training.micro_batch_size * c->training.sequence_length;
+    if (k.flops == 0)
+        k.flops = reached * speed_sgemm_estimate(shape, rows);
+    if (k.stream == 0)
+        k.stream = measure_stream();
+    if (k.memory == 0)
+        k.memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (k.disk == 0)
+        k.disk = INFINITY;
+    return k;
+}
+
+/* ---- what it comes to ---- */
+
+struct scaling {
+    const struct run_config *c;
+    const struct config *shape;
+    enum dtype held;
+    struct cluster k;
+    double alone_s; /* one process */
+};
+
+/* "1.25 GB/s", or none. */
+static const char *speed_text(char out[32], double bytes)
+{
+    if (isinf(bytes))
+        return "none that costs time";
+    snprintf(out, 32, "%.3g GB/s", bytes / 1e9);
+    return out;
+}
+
+static void say_cluster(const struct scaling *s)
+{
+    char link[32], disk[32], line[400];
+    snprintf(line, sizeof line,
+             "  %d processes, each of %.3g GFLOP/s in training, %.3g GB/s and %.3g GB of memory; "
+             "link: %s, %.3g us; disk: %s",
+             s->k.ranks, s->k.flops / 1e9, s->k.stream / 1e9, s->k.memory / 1e9,
+             speed_text(link, s->k.link), s->k.latency_s * 1e6, speed_text(disk, s->k.disk));
+    wrap_hanging("cluster", 0, 2);
+    wrap_hanging(line, 0, 2);
+}
+
+static const char *layout_text(char out[96], const struct layout *l)
+{
+    const int n = snprintf(out, 96, "replicas=%d zero=%d gradient_blocks=%d", l->replicas, l->zero,
+                           l->blocks);
+    if (l->stages > 1)
+        snprintf(out + n, 96 - (size_t)n, ", layers over %d processes", l->stages);
+    return out;
+}
+
+/* Whole from 100 on. */
+static const char *figure(char out[32], double x)
+{
+    snprintf(out, 32, x >= 99.95 ? "%.0f" : "%.3g", x);
+    return out;
+}
+
+static void say_part(const char *part, double seconds, const char *note)
+{
+    char line[160], text[32];
+    if (seconds <= 0)
+        return;
+    snprintf(line, sizeof line, "  %-10s %9s s%s%s", part, figure(text, seconds),
+             *note == '\0' ? "" : "  ", note);
+    wrap_hanging(line, 0, 2);
+}
+
+static double tokens_of(const struct scaling *s)
+{
+    const struct training_section *t = &s->c->training;
+    return (double)t->global_batch_size * t->sequence_length;
+}
+
+static int say_layout(const struct scaling *s, const char *head, const struct layout *l)
+{
+    struct step_time t;
+    double bytes;
+    char name[96], line[240], step[32], rate[32], times[32], sent[32];
+    int rc = scaling_time(&t, s->c, s->shape, &s->k, l);
+    if (rc == 0)
+        rc = scaling_memory(&bytes, s->c, s->shape, s->held, l);
+    if (rc != 0)
+        return rc;
+    const double all = step_time_total(&t);
+    snprintf(line, sizeof line, "%s: %s", head, layout_text(name, l));
+    wrap_hanging(line, 0, 2);
+    say_part("compute", t.compute, "");
+    say_part("bubble", t.bubble, "of the pipeline, filled and emptied");
+    say_part("stages", t.stages, "activations on their way, not hidden");
+    say_part("gradients", t.gradients,
+             l->zero > 1 ? "on their way, not hidden by the backward" : "on their way");
+    say_part("weights", t.weights, "from each one's part to all");
+    say_part("optimizer", t.optimizer, "");
+    say_part("disk", t.disk, "moments, and the step's part of a checkpoint");
+    snprintf(line, sizeof line, "  %-10s %9s s  %s tokens/s, %s times one process (%.0f %%)",
+             "a step", figure(step, all), figure(rate, tokens_of(s) / all),
+             figure(times, s->alone_s / all), 100 * s->alone_s / all / s->k.ranks);
+    wrap_hanging(line, 0, 2);
+    snprintf(line, sizeof line, "  each process sends %s GB a step and has %.1f GiB of memory%s",
+             figure(sent, t.sent / 1e9), bytes / 0x1p30,
+             bytes > s->k.memory ? ": it does not fit" : "");
+    wrap_hanging(line, 0, 2);
+    return 0;
+}
+
+/* As the run's settings have it, where they are of so many processes; else as one replica each. */
+static struct layout given_layout(const struct scaling *s)
+{
+    return (struct layout){.replicas = s->k.ranks,
+                           .stages = 1,
+                           .zero = s->k.ranks > 1 ? s->c->execution.zero : 0,
+                           .blocks = scaling_blocks(s->c, s->k.ranks)};
+}
+
+static int find_alone(struct scaling *s)
+{
+    struct step_time t;
+    const struct layout one = {1, 1, 0, s->c->training.gradient_blocks};
+    int rc = scaling_time(&t, s->c, s->shape, &s->k, &one);
+    s->alone_s = step_time_total(&t);
+    return rc;
+}
+
+/* ---- the curve ---- */
+
+struct curve {
+    double ranks[CURVE], times[CURVE];
+    int n;
+};
+
+/* The best layouts of 1, 2, 4 ... processes, as far as the step is divided. */
+static int find_curve(struct curve *out, const struct scaling *s)
+{
+    wrap_hanging("scaling, each in its best layout", 0, 2);
+    out->n = 0;
+    for (int i = 0; i < CURVE; i++) {
+        struct cluster k = s->k;
+        struct layout l;
+        struct step_time t;
+        char name[96], line[240], text[32];
+        k.ranks = 1 << i;
+        if (scaling_best(&l, s->c, s->shape, s->held, &k) != 0)
+            break;
+        int rc = scaling_time(&t, s->c, s->shape, &k, &l);
+        if (rc != 0)
+            return rc;
+        const double times = s->alone_s / step_time_total(&t);
+        out->ranks[out->n] = k.ranks;
+        out->times[out->n++] = times;
+        snprintf(line, sizeof line, "  %5d %6s times (%.0f %%)  %s", k.ranks, figure(text, times),
+                 100 * times / k.ranks, layout_text(name, &l));
+        wrap_hanging(line, 0, 2);
+    }
+    return 0;
+}
+
+static int draw_curve(struct curve *v, const char *path, bool force)
+{
+    struct plot_series series[] = {
+        {.name = "times_one", .x = v->ranks, .y = v->times, .n = v->n},
+        {.name = "perfect", .x = v->ranks, .y = v->ranks, .n = v->n},
+    };
+    struct buf picture = {0};
+    const int width = term_width(stdout) - 1;
+    int rc;
+    if (path != NULL) {
+        rc = plot_write(path, force, series, 2, "ranks");
+        if (rc == 0)
+            wrap_wrote(path, "");
+        return rc;
+    }
+    rc = plot_draw(&picture, series, 2, "ranks", width,
+                   plot_frame_rows(1, width, term_height(stdout)), term_utf8());
+    if (rc == 0)
+        fwrite(buf_text(&picture), 1, picture.n, stdout);
+    buf_release(&picture);
+    return rc;
+}
+
+int train_scaling_show(const struct scaling_request *q, const struct run_config *c,
+                       const struct config *shape, enum dtype held, double reached, bool force)
+{
+    struct scaling s = {.c = c,
+                        .shape = shape,
+                        .held = held,
+                        .k = complete_cluster(&q->cluster, c, shape, reached)};
+    struct layout best;
+    struct curve curve;
+    int rc = find_alone(&s);
+    if (rc == 0)
+        rc = scaling_best(&best, c, shape, held, &s.k);
+    if (rc != 0)
+        return rc;
+    const struct layout given = given_layout(&s);
+    say_cluster(&s);
+    if (given.blocks > 0 && memcmp(&given, &best, sizeof best) != 0)
+        rc = say_layout(&s, "as replicas", &given);
+    if (rc == 0)
+        rc = say_layout(&s, "best layout", &best);
+    if (rc == 0)
+        rc = find_curve(&curve, &s);
+    return rc == 0 && curve.n > 1 ? draw_curve(&curve, q->plot, force) : rc;
+}

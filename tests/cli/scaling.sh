@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# seconds: 120
+# What a step would take by several processes, as --plan reckons it.
+. "$(dirname "$0")/lib.sh.inc"
+cd "$TMPDIR" || exit 1
+plan() { "$PRATTLE" train nanogpt-shakespeare data=generated --plan --threads 1 "$@" 2>&1; }
+given="gflops=100 stream=40 memory=64 global_batch_size=512 gradient_blocks=8"
+
+out=$(plan ranks=8 link=1 latency=10 disk=1 $given)
+has "the cluster" "8 processes, each of 100 GFLOP/s in training, 40 GB/s and 64 GB of memory; link: 1 GB/s, 10 us; disk: 1 GB/s" "$out"
+has "the replicas" "as replicas: replicas=8 zero=0 gradient_blocks=8" "$out"
+has "the best of its layouts" "best layout: replicas=8 zero=" "$out"
+is "a curve as far as the step is divided" 1 "$(grep -c '^ *16 .*replicas=16' <<<"$out")"
+has "and drawn" "times_one" "$out"
+plan ranks=8 link=1 $given plot=curve.svg >/dev/null
+has "or as SVG" "<svg" "$(cat curve.svg)"
+has "which is not overwritten" "curve.svg" "$(plan ranks=8 link=1 $given plot=curve.svg | grep -i exist)"
+out=$(plan ranks=1 $given)
+is "one process sends nothing" "" "$(sed -n '/^best layout/,/a step/p' <<<"$out" | grep -E 'gradients |weights|bubble|stages')"
+has "without words of a cluster there is none" "" "$(plan | grep cluster)"
+
+has "a cluster has a link" "a cluster has ranks=N and link=GB/s, or link=auto under mpirun" "$(plan ranks=4)"
+has "and processes" "a cluster has ranks=N and link=GB/s" "$(plan link=4)"
+has "whole ones" "ranks is 2.5, must be a whole number" "$(plan ranks=2.5 link=1)"
+for word in ranks=0 ranks=-1 ranks=nan ranks= link=0 link=-1 link=x latency=-1 latency=nan disk=0 gflops=inf memory=0; do
+    is "$word is refused" 1 "$(plan ranks=2 link=1 $word | grep -c "${word%%=*} is .*, must be ")"
+done
+has "link=auto is between two processes" "link is auto, which is measured between two processes" "$(plan ranks=4 link=auto)"
+has "more than there are layers and windows" "is not divided among 65536 processes" "$(plan ranks=65536 link=1 $given)"
+finish

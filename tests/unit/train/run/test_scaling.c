@@ -1,0 +1,199 @@
+/* What a step would take by several processes, at its limits. */
+#include "tests/lib/test.h"
+
+#include "model/base/err.h"
+#include "train/config/resolve.h"
+#include "train/run/scaling.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct cluster perfect = {.ranks = 1,
+                                       .link = INFINITY,
+                                       .disk = INFINITY,
+                                       .flops = 1e9,
+                                       .stream = INFINITY,
+                                       .memory = INFINITY};
+
+static struct config shape_of(int n_layer)
+{
+    struct config shape;
+    config_init(&shape);
+    shape.n_layer = n_layer;
+    assert_ok(config_check(&shape));
+    return shape;
+}
+
+/* A step of 64 micro-batches of 1 x 128. */
+static void init_run(struct run_config *c, struct config *shape)
+{
+    static const char *const words[] = {"sequence_length=128",
+                                        "micro_batch_size=1",
+                                        "global_batch_size=64",
+                                        "gradient_blocks=64",
+                                        "precision=float32",
+                                        "steps=10",
+                                        "epochs=0",
+                                        "save_every=0"};
+    char *given[sizeof words / sizeof *words];
+    char text[sizeof words / sizeof *words][40];
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        strcpy(text[i], words[i]);
+        given[i] = text[i];
+    }
+    *shape = shape_of(12);
+    assert_ok(run_config_init(c));
+    assert_ok(run_config_words(c, given, (int)(sizeof words / sizeof *words)));
+    assert_ok(run_config_resolve(c, shape));
+}
+
+static void a_link_without_end_is_perfect(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct step_time one, many;
+    (void)state;
+    init_run(&c, &shape);
+    assert_ok(scaling_time(&one, &c, &shape, &perfect, &(struct layout){1, 1, 0, 64}));
+    for (int n = 2; n <= 64; n *= 2)
+        for (int zero = 0; zero <= 2; zero++) {
+            assert_ok(scaling_time(&many, &c, &shape, &perfect, &(struct layout){n, 1, zero, 64}));
+            assert_true(fabs(step_time_total(&one) / n - step_time_total(&many)) <
+                        1e-9 * step_time_total(&one));
+        }
+    /* Blocks that are not divided evenly wait for the one with most. */
+    assert_ok(scaling_time(&many, &c, &shape, &perfect, &(struct layout){3, 1, 0, 64}));
+    assert_true(fabs(step_time_total(&many) / step_time_total(&one) - 22.0 / 64) < 1e-9);
+    run_config_release(&c);
+}
+
+static void one_process_sends_nothing(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct step_time t;
+    struct cluster slow = perfect;
+    (void)state;
+    init_run(&c, &shape);
+    slow.link = 1;
+    slow.latency_s = 10;
+    for (int zero = 0; zero <= 2; zero++) {
+        assert_ok(scaling_time(&t, &c, &shape, &slow, &(struct layout){1, 1, zero, 64}));
+        assert_true(t.gradients == 0 && t.weights == 0 && t.stages == 0 && t.sent == 0);
+        assert_true(step_time_total(&t) == t.compute && t.compute > 0);
+    }
+    run_config_release(&c);
+}
+
+static void a_pipeline_has_its_bubble(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct step_time t;
+    (void)state;
+    init_run(&c, &shape);
+    for (int s = 2; s <= 4; s++) {
+        assert_ok(scaling_time(&t, &c, &shape, &perfect, &(struct layout){4, s, 0, 64}));
+        assert_true(fabs(t.bubble / (t.bubble + t.compute) - (s - 1.0) / (16 + s - 1)) < 1e-12);
+    }
+    assert_int_equal(scaling_time(&t, &c, &shape, &perfect, &(struct layout){1, 13, 0, 64}),
+                     ERR_RANGE);
+    assert_int_equal(scaling_time(&t, &c, &shape, &perfect, &(struct layout){5, 1, 0, 4}),
+                     ERR_RANGE);
+    run_config_release(&c);
+}
+
+/* Twice the bytes over half the link; zero=2 hides behind what is computed. */
+static void a_link_costs_its_bytes(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct step_time at[3];
+    struct cluster k = perfect;
+    (void)state;
+    init_run(&c, &shape);
+    const double block = 4.0 * (double)config_params(&shape);
+    k.link = 1e9;
+    for (int zero = 0; zero <= 2; zero++)
+        assert_ok(scaling_time(&at[zero], &c, &shape, &k, &(struct layout){4, 1, zero, 64}));
+    assert_true(fabs(at[0].gradients - 2 * 0.75 * block / 1e9) < 1e-6);
+    assert_true(fabs(at[1].gradients - 0.75 * block / 1e9) < 1e-6);
+    assert_true(fabs(at[1].weights - at[1].gradients) < 1e-6);
+    assert_true(at[2].gradients <= at[1].gradients + 1e-9);
+    assert_true(fabs(at[2].sent - (16 * 0.75 + 0.75) * block) < 1);
+    run_config_release(&c);
+}
+
+/* What steps, weights and optimizers allocate. */
+static void memory_is_what_is_allocated(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    (void)state;
+    init_run(&c, &shape);
+    const double n = (double)config_params(&shape);
+    for (int zero = 0; zero <= 2; zero++) {
+        const struct layout l = {4, 1, zero, 64};
+        struct step_config step;
+        struct step_bytes b;
+        double got;
+        c.execution.replicas = 4;
+        c.execution.zero = zero;
+        run_config_step(&c, &shape, &step);
+        step.first_block = 48; /* of the last rank */
+        step.last_block = 64;
+        assert_ok(step_bytes(&b, &shape, DTYPE_F32, &step));
+        double want = (double)(b.activations + b.scratch + b.logits + b.gradients + b.embedding +
+                               b.window + b.waiting) +
+                      4 * n + 8 * n / (zero > 0 ? 4 : 1) + (double)params_bytes(&shape, DTYPE_F16);
+        if (zero == 2) /* 60 of 64 blocks: 32 + 16 + 8 + 4 */
+            want += 4 * n * 4 / 4;
+        assert_ok(scaling_memory(&got, &c, &shape, DTYPE_F16, &l));
+        assert_true(fabs(got - want) < 16);
+    }
+    run_config_release(&c);
+}
+
+static void the_best_fits(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct layout l;
+    struct cluster k = perfect;
+    double bytes, least;
+    (void)state;
+    init_run(&c, &shape);
+    k.ranks = 8;
+    k.link = 1e9;
+    k.stream = 1e10;
+    assert_ok(scaling_best(&l, &c, &shape, DTYPE_F16, &k));
+    assert_int_equal(l.replicas * l.stages, 8);
+    assert_int_equal(l.stages, 1);
+    assert_true(l.zero > 0);
+    assert_ok(scaling_memory(&bytes, &c, &shape, DTYPE_F16, &l));
+    /* With less memory than that, another is chosen that fits. */
+    k.memory = 0.9 * bytes;
+    assert_ok(scaling_best(&l, &c, &shape, DTYPE_F16, &k));
+    assert_ok(scaling_memory(&least, &c, &shape, DTYPE_F16, &l));
+    assert_true(least <= k.memory);
+    k.ranks = 127; /* neither windows nor layers are divided so */
+    assert_int_equal(scaling_best(&l, &c, &shape, DTYPE_F16, &k), ERR_RANGE);
+    assert_int_equal(scaling_blocks(&c, 65), 0);
+    c.training.gradient_blocks = 3;
+    assert_int_equal(scaling_blocks(&c, 1), 4);
+    assert_int_equal(scaling_blocks(&c, 5), 8);
+    run_config_release(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_link_without_end_is_perfect),
+        cmocka_unit_test(one_process_sends_nothing),
+        cmocka_unit_test(a_pipeline_has_its_bubble),
+        cmocka_unit_test(a_link_costs_its_bytes),
+        cmocka_unit_test(memory_is_what_is_allocated),
+        cmocka_unit_test(the_best_fits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -193,11 +193,11 @@ struct scaling {
     double alone_s; /* one process */
 };
 
-/* "1.25 GB/s", or none. */
+/* "1.25 GB/s" */
 static const char *speed_text(char out[32], double bytes)
 {
     if (isinf(bytes))
-        return "none that costs time";
+        return "not counted";
     snprintf(out, 32, "%.3g GB/s", bytes / 1e9);
     return out;
 }

@@ -181,8 +181,8 @@ static const struct setting table[] = {
  .help = "rsLoRA scale: alpha / sqrt(rank)"},
 
 {.group = "execution", .name = "replicas", .holds_from = RUN_HOLDS_FROM_RESUME, .also = "devices|data_parallel|replication_factor|distributed_world_size|nproc_per_node", .type = SETTING_INT, .offset = E(replicas), .min = 1, .max = 65536, .argument = "N",
- .help = "processes that share the windows of each step",
- .more = "At most gradient_blocks, with the same results for any number, bit for bit. mpirun starts them, and needs Open MPI; under mpirun or srun: as many as these have started"},
+ .help = "replicas of the model, which share each step's windows",
+ .more = "At most gradient_blocks, with the same results for any number, bit for bit. Each is a process, or as many as layers_per_device says. mpirun starts them, and needs Open MPI; under mpirun or srun: as many as these have started"},
 {.group = "execution", .name = "layers_per_device", .holds_from = RUN_HOLDS_FROM_RESUME, .also = "layers_per_ipu", .type = SETTING_STRING, .offset = E(layers_per_device), .argument = "none|LIST",
  .help = "a pipeline: the layers of each process of a replica",
  .more = "A list such as [0, 4, 4, 4], which adds up to n_layer; the first has the embedding and the head too. There are then so many processes for each replica, with the same results, bit for bit. none: each has all layers. Not for an adapter"},

@@ -14,6 +14,7 @@ struct walked {
     char *data; /* [bytes], mapped */
     size_t size, bytes;
     struct disk_file file;
+    struct disk_array *of; /* has data and file; NULL: they are its own */
     struct disk_piece reads[AHEAD + 1], writes[WRITING]; /* of part k: k mod as many */
 };
 
@@ -22,7 +23,7 @@ struct disk_walk {
     int n_arrays, n_parts;
     size_t *ends; /* [n_parts], owned */
     struct disk_queue *queue;
-    bool writing;
+    unsigned used, changed; /* bit i: array i */
     int error;
     char text[256];
 };
@@ -79,12 +80,23 @@ void disk_walk_free(struct disk_walk *w)
     if (w == NULL)
         return;
     disk_queue_close(w->queue);
-    for (int i = 0; i < w->n_arrays; i++) {
-        mem_unmap(w->arrays[i].data, w->arrays[i].bytes);
-        disk_file_close(&w->arrays[i].file);
-    }
+    for (int i = 0; i < w->n_arrays; i++)
+        if (w->arrays[i].of == NULL) {
+            mem_unmap(w->arrays[i].data, w->arrays[i].bytes);
+            disk_file_close(&w->arrays[i].file);
+        }
     mem_free(w->ends);
     mem_free(w);
+}
+
+int disk_walk_join(struct disk_walk *w, struct disk_array *a, size_t size)
+{
+    w->arrays[w->n_arrays] =
+        (struct walked){.data = disk_array_data(a),
+                        .size = size,
+                        .bytes = (size_t)disk_round(w->ends[w->n_parts - 1] * size),
+                        .of = a};
+    return w->n_arrays++;
 }
 
 void *disk_walk_array(const struct disk_walk *w, int i)
@@ -100,24 +112,51 @@ static void note_error(struct disk_walk *w, int rc)
     w->error = rc;
 }
 
-static void start_piece(struct disk_walk *w, struct disk_piece *p, struct walked *a, size_t first,
-                        size_t last, bool writes)
+/* Pages of a part. */
+struct pages {
+    size_t first, last;
+};
+
+/* Of an array with sections only those that leave memory with the part's section. */
+static struct pages clip_pages(const struct disk_walk *w, const struct walked *a, int part,
+                               struct pages p)
 {
-    *p = (struct disk_piece){.file = &a->file,
-                             .at = first,
-                             .bytes = last - first,
-                             .data = a->data + first,
+    struct pages own;
+    if (a->of == NULL)
+        return p;
+    disk_array_pages(a->of, disk_array_section(a->of, w->ends[part] * a->size - 1), &own.first,
+                     &own.last);
+    p.first = p.first > own.first ? p.first : own.first;
+    p.last = p.last < own.last ? p.last : own.last;
+    p.last = p.last > p.first ? p.last : p.first;
+    return p;
+}
+
+static bool uses_array(const struct disk_walk *w, int i)
+{
+    return w->error == 0 && (w->used >> i & 1) != 0;
+}
+
+static void start_piece(struct disk_walk *w, struct disk_piece *p, struct walked *a,
+                        struct pages pages, bool writes)
+{
+    *p = (struct disk_piece){.file = a->of != NULL ? disk_array_file(a->of) : &a->file,
+                             .at = pages.first,
+                             .bytes = pages.last - pages.first,
+                             .data = a->data + pages.first,
                              .writes = writes};
-    disk_queue_start(w->queue, p);
+    if (pages.first < pages.last)
+        disk_queue_start(w->queue, p);
 }
 
 /* The pages of a part, but for one that it shares with the part before. */
 static void read_part(struct disk_walk *w, int part)
 {
-    for (int i = 0; i < w->n_arrays && part < w->n_parts && w->error == 0; i++) {
+    for (int i = 0; i < w->n_arrays && part < w->n_parts; i++) {
         struct walked *a = &w->arrays[i];
-        start_piece(w, &a->reads[part % (AHEAD + 1)], a, end_above(w, a, part - 1),
-                    end_above(w, a, part), false);
+        const struct pages all = {end_above(w, a, part - 1), end_above(w, a, part)};
+        if (uses_array(w, i))
+            start_piece(w, &a->reads[part % (AHEAD + 1)], a, clip_pages(w, a, part, all), false);
     }
 }
 
@@ -126,16 +165,27 @@ static void forget_part(struct disk_walk *w, int part)
 {
     for (int i = 0; i < w->n_arrays && part >= 0; i++) {
         struct walked *a = &w->arrays[i];
-        const size_t first = end_below(w, a, part - 1), last = end_below(w, a, part);
+        const struct pages all = {end_below(w, a, part - 1), end_below(w, a, part)},
+                           p = clip_pages(w, a, part, all);
         note_error(w, disk_queue_wait(w->queue, &a->writes[part % WRITING]));
-        if (first < last)
-            mem_clear_map(a->data + first, last - first);
+        if (p.first < p.last && (w->used >> i & 1) != 0)
+            mem_clear_map(a->data + p.first, p.last - p.first);
     }
 }
 
 void disk_walk_begin(struct disk_walk *w, bool writes)
 {
-    w->writing = writes;
+    const unsigned all = (1U << w->n_arrays) - 1;
+    disk_walk_begin_with(w, all, writes ? all : 0);
+}
+
+void disk_walk_begin_with(struct disk_walk *w, unsigned used, unsigned changed)
+{
+    w->used = used;
+    w->changed = used & changed;
+    for (int i = 0; i < w->n_arrays; i++)
+        if (w->arrays[i].of != NULL && (used >> i & 1) != 0)
+            note_error(w, disk_array_flush(w->arrays[i].of));
     for (int part = 0; part < AHEAD; part++)
         read_part(w, part);
 }
@@ -150,10 +200,11 @@ void disk_walk_enter(struct disk_walk *w, int part)
 void disk_walk_leave(struct disk_walk *w, int part)
 {
     forget_part(w, part - WRITING);
-    for (int i = 0; i < w->n_arrays && w->writing && w->error == 0; i++) {
+    for (int i = 0; i < w->n_arrays; i++) {
         struct walked *a = &w->arrays[i];
-        start_piece(w, &a->writes[part % WRITING], a, end_below(w, a, part - 1),
-                    end_below(w, a, part), true);
+        const struct pages all = {end_below(w, a, part - 1), end_below(w, a, part)};
+        if (uses_array(w, i) && (w->changed >> i & 1) != 0)
+            start_piece(w, &a->writes[part % WRITING], a, clip_pages(w, a, part, all), true);
     }
 }
 
@@ -164,6 +215,11 @@ int disk_walk_end(struct disk_walk *w)
             note_error(w, disk_queue_wait(w->queue, &w->arrays[i].reads[k]));
     for (int part = w->n_parts - WRITING; part < w->n_parts; part++)
         forget_part(w, part);
+    for (int i = 0; i < w->n_arrays && w->error != 0; i++)
+        if (w->arrays[i].of != NULL) {
+            err_set(w->error, "%s", w->text);
+            disk_array_fail(w->arrays[i].of, w->error);
+        }
     return disk_walk_error(w);
 }
 

@@ -14,9 +14,9 @@
  * Parts need not begin at pages: a page that two parts share stays until the second is left. After
  * an error nothing more is written, and the arrays are worthless (disk_walk_error).
  */
-#include "model/base/disk_queue.h"
+#include "model/base/disk_array.h"
 
-enum { DISK_WALK_ARRAYS = 2, DISK_WALK_PARTS = 5 /* in memory at once, at most */ };
+enum { DISK_WALK_ARRAYS = 4, DISK_WALK_PARTS = 5 /* in memory at once, at most */ };
 
 struct disk_walk;
 /*
@@ -26,10 +26,16 @@ struct disk_walk;
 int disk_walk_new(struct disk_walk **out, const char *what, const char *folder, const size_t *sizes,
                   int n_arrays, const size_t *ends, int n_parts);
 void disk_walk_free(struct disk_walk *w); /* accepts NULL */
+/* One more array, of elements of `size` bytes: borrowed, flushed before each walk that it is used
+ * in, and each part of the walk lies in one of its sections. Returns its number. */
+int disk_walk_join(struct disk_walk *w, struct disk_array *a, size_t size);
 void *disk_walk_array(const struct disk_walk *w, int i);
 
 /* Of a walk; `writes`: what is done to parts stays. */
 void disk_walk_begin(struct disk_walk *w, bool writes);
+/* The same with some of the arrays, number i being bit i: those in use, and those of them of which
+ * what is done stays. */
+void disk_walk_begin_with(struct disk_walk *w, unsigned used, unsigned changed);
 void disk_walk_enter(struct disk_walk *w, int part);
 void disk_walk_leave(struct disk_walk *w, int part);
 /* Returns disk_walk_error. */

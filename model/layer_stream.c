@@ -238,6 +238,14 @@ void layer_stream_free(struct layer_stream *s)
     mem_free(s);
 }
 
+void layer_stream_close(struct layer_stream_file *file)
+{
+    disk_file_close(&file->disk);
+    if (file->release != NULL)
+        file->release(file->user);
+    *file = (struct layer_stream_file){0};
+}
+
 const struct layer_stream_plan *layer_stream_planned(const struct layer_stream *s)
 {
     return &s->plan;
@@ -301,6 +309,20 @@ static void place_layer(struct params *p, int layer, char *to)
             schema_set_data(t, p, (float *)(void *)(to + (data - from)));
         }
     }
+}
+
+void layer_stream_detach(struct params *p, struct layer_stream_file *file)
+{
+    struct layer_stream *s = p->stream;
+    for (int i = 0; i < SLOTS; i++)
+        disk_queue_wait(s->queue, &s->slots[i].io);
+    for (int layer = 0; layer < p->config.n_layer; layer++)
+        if (s->piece_of[layer] >= 0)
+            place_layer(p, layer, (char *)p->block + s->pieces[s->piece_of[layer]].first);
+    *file = s->file;
+    s->file = (struct layer_stream_file){.disk = {.fd = -1, .direct = -1}};
+    p->stream = NULL;
+    layer_stream_free(s);
 }
 
 void layer_stream_begin(struct layer_stream *s, int thread)

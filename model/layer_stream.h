@@ -40,6 +40,10 @@ struct layer_stream;
 int layer_stream_open(struct params *p, const struct layer_stream_plan *plan,
                       struct layer_stream_file *file);
 void layer_stream_free(struct layer_stream *s); /* accepts NULL */
+/* p without its stream, all fields in its block, for another file or the same later; *file gets its
+ * file. Not during a pass. */
+void layer_stream_detach(struct params *p, struct layer_stream_file *file);
+void layer_stream_close(struct layer_stream_file *file); /* of one that no stream has */
 const struct layer_stream_plan *layer_stream_planned(const struct layer_stream *s);
 /* As measured when it was opened; 0: too little to measure. */
 double layer_stream_rate(const struct layer_stream *s);

@@ -114,3 +114,37 @@ int panel_stream_load(struct params *p, const struct layer_stream_plan *plan,
         note_rate(p, s, progress);
     return rc;
 }
+
+/* ---- other weights ---- */
+
+int panel_stream_replace(struct params *p, const struct source *s, struct layer_stream_file *before)
+{
+    const struct layer_stream_plan plan = *layer_stream_planned(p->stream);
+    const struct panel_cache none = {0};
+    struct layer_stream_file file;
+    layer_stream_detach(p, before);
+    int rc = panel_make(&file, p, &plan, s, "", &none, NULL);
+    if (rc == 0)
+        rc = layer_stream_open(p, &plan, &file);
+    if (rc == 0)
+        return 0;
+    /* The first failure is the one to tell. */
+    char *why = mem_strdup(err_text());
+    const int again = layer_stream_open(p, &plan, before);
+    *before = (struct layer_stream_file){0};
+    if (again == 0 && why != NULL)
+        err_set(rc, "%s", why);
+    mem_free(why);
+    return again != 0 ? again : rc;
+}
+
+int panel_stream_restore(struct params *p, struct layer_stream_file *before)
+{
+    struct layer_stream_file now;
+    const struct layer_stream_plan plan = *layer_stream_planned(p->stream);
+    layer_stream_detach(p, &now);
+    layer_stream_close(&now);
+    int rc = layer_stream_open(p, &plan, before);
+    *before = (struct layer_stream_file){0};
+    return rc;
+}

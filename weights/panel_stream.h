@@ -26,4 +26,14 @@ int panel_stream_load(struct params *p, const struct layer_stream_plan *plan,
                       const struct source *s, const struct panel_cache *c,
                       const struct progress *progress);
 
+/*
+ * Other weights for p, whose layers are on disk, from a source of its shape: they get a working
+ * file, and *before is the file of those that p had. On failure p has these again.
+ */
+int panel_stream_replace(struct params *p, const struct source *s,
+                         struct layer_stream_file *before);
+/* p has the weights of a file that it had before. Takes it over. Fails as layer_stream_open; p has
+ * no weights then. */
+int panel_stream_restore(struct params *p, struct layer_stream_file *before);
+
 #endif

@@ -55,14 +55,26 @@ rm -rf "$work/cache"
 full=$(ulimit -f 1000; "$PRATTLE" "$work/model" --phased on -p x 2>&1)
 has "a full disk" "cannot prepare the weights of model on disk: cannot write " "$full"
 is "leaves nothing" 0 "$(panels)"
-# In training, Adam's moments.
+# In training, all that a step needs.
 plan() {
     "$PRATTLE" train finetune data=README.md model.init=random:gpt2 sequence_length=32 "$@" --plan 2>/dev/null |
-        grep -E "moment|together|disk|bytes a" | sed 's/ of .* in this machine//'
+        grep -E "^memory|moment|together|disk|files|a step  |bytes a" | sed 's/ of .* in this machine//'
 }
 has "in memory" "second moment" "$(plan)"
-is "the plan of a run with moments on disk" "memory, 8 bytes a parameter
-  moments at work     160.0 MiB  of those on disk
+is "the plan of a run on disk" "memory
+  layers at work      437.9 MiB  weights, gradients, moments, inputs; the rest is on disk
 disk
-  moments             949.4 MiB  both, read and written at each step" "$(plan phased=on | grep -v together)"
+  working files         1.9 GiB  weights, gradients, moments, inputs of layers
+  a step                2.5 GiB  read, 1.6 GiB written" "$(plan phased=on | grep -v together)"
+is "of which as much stays as there is memory for" "memory
+  layers at work      794.7 MiB  weights, gradients, moments, inputs; the rest is on disk
+disk
+  working files         1.4 GiB  weights, gradients, moments, inputs of layers
+  a step                1.5 GiB  read, 1.2 GiB written" "$(plan phased=on memory=1.2 | grep -v together)"
+is "with an adapter its moments" "memory, 4 bytes a parameter
+  moments at work       1.1 MiB  of those on disk
+disk
+  moments               1.1 MiB  both, read and written at each step" "$(plan phased=on lora.rank=4 | grep -v together)"
+has "memory for less than a layer" "memory is 0.3 GB, but a step with one layer at a time needs 0.82 GB" \
+    "$("$PRATTLE" train finetune data=README.md model.init=random:gpt2 sequence_length=32 phased=on memory=0.3 --plan 2>&1)"
 finish

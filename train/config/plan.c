@@ -1,6 +1,7 @@
 #include "train/config/plan.h"
 
 #include "train/config/devices.h"
+#include "train/config/phased_plan.h"
 #include "train/config/suggest.h"
 #include "train/parallel/reduce_scatter.h"
 #include "train/parallel/reduction.h"
@@ -105,7 +106,9 @@ static struct moment_bytes moment_bytes(const struct run_config *c, double n)
 {
     const size_t first =
         dtype_bytes(optimizer_moment(&c->optimizer, (enum dtype)c->training.precision));
-    const double each = (double)(first + sizeof(float)), most = optimizer_disk_part();
+    const double each = (double)(first + sizeof(float)), most = optimizer_disk_part(false);
+    if (c->execution.phased && c->lora.rank == 0) /* among what is on disk (phased_plan.h) */
+        return (struct moment_bytes){0};
     if (!c->execution.phased)
         return (struct moment_bytes){.first = n * (double)first, .second = n * sizeof(float)};
     return (struct moment_bytes){.at_work = (n < most ? n : most) * each, .disk = n * each};
@@ -150,11 +153,38 @@ static void plan_replica(const struct run_config *c, const struct config *shape,
                      &step->first_block, &step->last_block);
 }
 
+static int plan_step(const struct run_config *c, const struct config *shape, enum dtype held,
+                     struct step_config *step, struct phased_plan *phased)
+{
+    plan_replica(c, shape, step);
+    int rc = phased_plan(phased, c, shape, step, (double)params_bytes(shape, held));
+    if (phased->streams)
+        phased_config(step);
+    return rc;
+}
+
 static int memory_head(const struct run_config *c, size_t bytes, struct buf *out)
 {
     const int replicas = c->execution.replicas;
     return replicas == 1 ? buf_printf(out, "memory, %zu bytes a parameter\n", bytes)
                          : buf_printf(out, "memory of each of %d processes\n", replicas);
+}
+
+/* What lies on disk: the moments, or all that a step larger than memory needs. */
+static int print_disk(const struct moment_bytes *moments, const struct phased_plan *phased,
+                      struct buf *out)
+{
+    char size[32], read[32], written[32];
+    if (moments->disk > 0)
+        return buf_printf(out, "disk\n  %-18s %10s  both, read and written at each step\n",
+                          "moments", size_text(size, moments->disk));
+    if (!phased->streams)
+        return 0;
+    return buf_printf(out,
+                      "disk\n  %-18s %10s  weights, gradients, moments, inputs of layers\n"
+                      "  %-18s %10s  read, %s written\n",
+                      "working files", size_text(size, phased->disk), "a step",
+                      size_text(read, phased->read), size_text(written, phased->write));
 }
 
 /* By process, where these have some layers each. */
@@ -168,12 +198,13 @@ static int stages_plan(const struct run_config *c, const struct config *shape, e
 }
 
 /* Those that layers over several processes divide come first. */
-enum { MEMORY_DIVIDED = 8, MEMORY_ACTIVATIONS = 10, MEMORY_PARTS = 15, FORM = 80 };
+enum { MEMORY_DIVIDED = 9, MEMORY_ACTIVATIONS = 11, MEMORY_PARTS = 16, FORM = 80 };
 
 struct memory_list {
     struct memory_part parts[MEMORY_PARTS];
     char other_form[FORM];
-    double disk; /* moments there */
+    struct moment_bytes moments;
+    struct phased_plan phased;
 };
 
 static int list_memory(struct memory_list *m, const struct run_config *c,
@@ -182,9 +213,8 @@ static int list_memory(struct memory_list *m, const struct run_config *c,
     struct step_config step;
     struct step_bytes bytes;
     const enum dtype precision = (enum dtype)c->training.precision;
-    plan_replica(c, shape, &step);
-    int rc = step_bytes(&bytes, shape, precision, &step);
-    if (rc != 0)
+    int rc = plan_step(c, shape, held, &step, &m->phased);
+    if (rc != 0 || (rc = step_bytes(&bytes, shape, precision, &step)) != 0)
         return rc;
     const bool kept = strcmp(step.recompute, "none") == 0, all = c->lora.rank == 0;
     size_t n_trainable = (size_t)config_params(shape);
@@ -196,10 +226,12 @@ static int list_memory(struct memory_list *m, const struct run_config *c,
     const char *dtype = precision_name(precision), *learns = all ? dtype : "float32";
     snprintf(m->other_form, FORM, "%s, what the adapter changes, for :lora off and on",
              precision_name(held));
-    const struct moment_bytes moments =
+    const struct moment_bytes moments = m->moments =
         moment_bytes(c, c->execution.zero > 0 ? learning / c->execution.replicas : learning);
     const struct memory_part parts[MEMORY_PARTS] = {
-        {"parameters", dtype, n * (double)dtype_bytes(precision)},
+        {"parameters", dtype, m->phased.streams ? 0 : n * (double)dtype_bytes(precision)},
+        {"layers at work", "weights, gradients, moments, inputs; the rest is on disk",
+         m->phased.memory},
         {"adapter", "float32", all ? 0 : learning * sizeof(float)},
         {"gradients", learns, (double)bytes.gradients},
         {"first moment", precision_name(optimizer_moment(&c->optimizer, precision)), moments.first},
@@ -211,7 +243,10 @@ static int list_memory(struct memory_list *m, const struct run_config *c,
          (double)bytes.embedding},
         {"windows", "float32, weights and gradients of the layer at work, and the embedding's",
          window + (double)bytes.window},
-        {"activations", kept ? "all layers" : "the inputs of layers, and one of those made again",
+        {"activations",
+         kept             ? "all layers"
+         : m->phased.streams ? "of the layer at work"
+                          : "the inputs of layers, and one of those made again",
          (double)bytes.activations},
         {"logits", "of the positions at work", (double)bytes.logits},
         {"scratch", "of the layer at work", (double)bytes.scratch},
@@ -220,7 +255,6 @@ static int list_memory(struct memory_list *m, const struct run_config *c,
          all ? 0 : (double)adapter_alternate_bytes(&c->lora, shape, held)},
     };
     memcpy(m->parts, parts, sizeof parts);
-    m->disk = moments.disk;
     return 0;
 }
 
@@ -234,7 +268,7 @@ int run_config_memory(struct run_memory *out, const struct run_config *c,
         *(i < MEMORY_DIVIDED        ? &out->of_layers
           : i == MEMORY_ACTIVATIONS ? &out->activations
                                     : &out->rest) += m.parts[i].bytes;
-    out->disk = rc == 0 ? m.disk : 0;
+    out->disk = rc == 0 ? m.moments.disk + m.phased.disk : 0;
     return rc;
 }
 
@@ -255,18 +289,15 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
 {
     struct memory_list m;
     double total = 0;
-    char size[32];
     int rc = list_memory(&m, c, shape, held);
     if (rc == 0)
-        rc = memory_head(c, parameter_bytes(c), out);
+        rc = m.phased.streams ? buf_str(out, "memory\n") : memory_head(c, parameter_bytes(c), out);
     if (rc == 0)
         rc = print_parts(&total, m.parts, MEMORY_PARTS, out);
     if (rc == 0)
-        rc = memory_total(total, strcmp(c->execution.recompute, "none") == 0, out);
-    if (rc == 0 && m.disk > 0)
-        rc = buf_printf(out, "disk\n  %-18s %10s  both, read and written at each step\n", "moments",
-                        size_text(size, m.disk));
-    return rc;
+        rc = memory_total(total, strcmp(c->execution.recompute, "none") == 0 && !m.phased.streams,
+                          out);
+    return rc == 0 ? print_disk(&m.moments, &m.phased, out) : rc;
 }
 
 int run_config_plan(const struct run_config *c, const struct config *shape, enum dtype held,

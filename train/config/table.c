@@ -210,8 +210,11 @@ static const struct setting table[] = {
  .help = "query blocks in the attention backward; 0: as fits",
  .more = "0: as fits the cache. The results are the same, bit for bit"},
 {.group = "execution", .name = "phased", .holds_from = RUN_HOLDS_FROM_RESUME, .type = SETTING_BOOL, .offset = E(phased),
- .help = "keep the optimizer's moments on disk",
- .more = "In a working file in the run's folder, read and written at each step and gone with the run; 8 bytes less of memory per parameter in float32, 6 in float16. The results are the same, bit for bit"},
+ .help = "train a model larger than memory, a layer at a time",
+ .more = "Layers' weights and gradients, layer inputs and moments lie in working files in the run's folder, which go with the run; embeddings stay in memory, and layers are recomputed. With an adapter: its moments alone. The results are the same, bit for bit. `--phased on` leaves the model in use on disk too"},
+{.group = "execution", .name = "memory", .holds_from = RUN_HOLDS_FROM_RESUME, .type = SETTING_FLOAT, .offset = E(memory), .max = 1e6, .argument = "GB",
+ .help = "memory for the program with phased=on; 0: the least",
+ .more = "What fits stays in memory, and is neither read nor written; the results are the same, bit for bit"},
 
 {.group = "logging", .name = "label", .holds_from = RUN_HOLDS_FROM_RESUME, .type = SETTING_STRING, .offset = L(label), .argument = "NAME",
  .help = "name of the run; empty: its preset or file",

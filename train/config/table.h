@@ -48,7 +48,8 @@ struct execution_section {
     int serialized_seq_len;             /* positions whose logits exist at once; 0: as fits */
     int embedding_serialization_factor; /* the vocabulary in so many parts */
     int attention_serialisation;        /* a window's queries in so many; 0: as fits the cache */
-    bool phased;                        /* the optimizer's moments are in a working file */
+    bool phased;                        /* what a step needs is in working files */
+    float memory;                       /* GB, of the whole program, with phased; 0: the least */
 };
 struct logging_section {
     char *label; /* of the run; "": the preset's or file's name */

@@ -8,11 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { PART = 4 << 20 }; /* elements of a part of what is on disk */
+enum { PART = 4 << 20, PART_OF_ALL = 1 << 20 }; /* elements of a part of what is on disk */
 
-double optimizer_disk_part(void)
+double optimizer_disk_part(bool all)
 {
-    return DISK_WALK_PARTS * (double)PART;
+    return DISK_WALK_PARTS * (double)(all ? PART_OF_ALL : PART);
 }
 
 /* Divide the block into pieces; with o->pieces NULL only count them. */
@@ -43,7 +43,8 @@ static int allocate_pieces(struct optimizer *o)
 }
 
 /* Parts of about PART elements, each the end of a piece. */
-static int walk_moments(struct optimizer *o, bool half, const char *folder)
+static int walk_moments(struct optimizer *o, bool half, const char *folder,
+                        const struct optimizer_layout *l)
 {
     const size_t sizes[] = {sizeof *o->v, half ? sizeof *o->half_m : sizeof *o->m};
     size_t *ends = mem_array((size_t)o->n_parts, sizeof *ends);
@@ -60,10 +61,16 @@ static int walk_moments(struct optimizer *o, bool half, const char *folder)
     o->v = disk_walk_array(o->disk, 0);
     o->half_m = half ? disk_walk_array(o->disk, 1) : NULL;
     o->m = half ? NULL : disk_walk_array(o->disk, 1);
+    if (l->weights == NULL)
+        return 0;
+    disk_walk_join(o->disk, l->weights, dtype_bytes(l->dtype));
+    disk_walk_join(o->disk, l->gradients, dtype_bytes(l->dtype));
+    o->walks_gradients = true;
     return 0;
 }
 
-static int allocate_moments(struct optimizer *o, const char *folder)
+static int allocate_moments(struct optimizer *o, const char *folder,
+                            const struct optimizer_layout *l)
 {
     const bool half = optimizer_moment(&o->config, o->dtype) == DTYPE_F16;
     if (half) {
@@ -72,7 +79,7 @@ static int allocate_moments(struct optimizer *o, const char *folder)
             return ERR_NOMEM;
     }
     if (folder != NULL)
-        return walk_moments(o, half, folder);
+        return walk_moments(o, half, folder, l);
     if (half)
         o->half_m = mem_map("moments", o->n * sizeof *o->half_m);
     else
@@ -81,12 +88,20 @@ static int allocate_moments(struct optimizer *o, const char *folder)
     return o->v != NULL && (half ? o->half_m != NULL : o->m != NULL) ? 0 : ERR_NOMEM;
 }
 
+/* Whether a section of weights on disk ends with piece i. */
+static bool ends_section(const struct optimizer *o, const struct optimizer_layout *l, int i)
+{
+    const size_t each = dtype_bytes(l->dtype);
+    return l->weights != NULL && disk_array_section(l->weights, o->pieces[i].first * each) !=
+                                     disk_array_section(l->weights, o->pieces[i + 1].first * each);
+}
+
 /* Pieces are in the block's order: a part is a run of them. */
-static void cut_parts(struct optimizer *o, size_t most)
+static void cut_parts(struct optimizer *o, const struct optimizer_layout *l, size_t most)
 {
     for (int i = 0, first = 0; i < o->n_pieces; i++) {
         const struct optimizer_piece *p = &o->pieces[i];
-        const bool last = i + 1 == o->n_pieces;
+        const bool last = i + 1 == o->n_pieces || ends_section(o, l, i);
         if (!last && (most == 0 || p->first + (size_t)p->n - o->pieces[first].first < most))
             continue;
         o->part_ends[o->n_parts++] = first = i + 1;
@@ -115,8 +130,8 @@ int optimizer_new_on_disk(struct optimizer **out, const struct optimizer_config 
     int rc = allocate_pieces(o);
     if (rc == 0) {
         cut_pieces(o, &l);
-        cut_parts(o, folder == NULL ? 0 : PART);
-        rc = allocate_moments(o, folder);
+        cut_parts(o, &l, folder == NULL ? 0 : l.weights != NULL ? PART_OF_ALL : PART);
+        rc = allocate_moments(o, folder, &l);
     }
     o->own = (struct piece_runs){.n = {o->n_pieces}};
     if (rc == 0)

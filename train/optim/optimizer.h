@@ -47,18 +47,22 @@ struct tensor_change {
 
 /* Where each tensor lies in the block of weights. Gradients and moments are blocks of the same
  * layout. */
+struct disk_array;
 struct optimizer_layout {
     enum dtype dtype; /* of weights and gradients: DTYPE_F32 or DTYPE_F16 */
     int n_tensors;
     const struct param_tensor *tensors; /* [n_tensors]; only the field decays is read */
     const size_t *offset;               /* [n_tensors + 1], in elements */
+    /* What has the weights and the gradients, each section some tensors; NULL: memory. Both or
+     * none, borrowed for as long as the optimizer lives, and only with moments on disk. */
+    struct disk_array *weights, *gradients;
 };
 
 struct disk_walk;
 struct optimizer;
 
 /* An optimizer before its first step, with moments of zero. The layout is only read during the
- * call. ERR_NOMEM. */
+ * call, but for the arrays that it names. ERR_NOMEM. */
 int optimizer_new(struct optimizer **out, const struct optimizer_config *c,
                   struct optimizer_layout l);
 /* The same with moments in a working file in a folder: a step brings them in a part at a time, and
@@ -66,8 +70,9 @@ int optimizer_new(struct optimizer **out, const struct optimizer_config *c,
  * half a step, and no step can be taken. ERR_IO. */
 int optimizer_new_on_disk(struct optimizer **out, const struct optimizer_config *c,
                           struct optimizer_layout l, const char *folder);
-/* How many elements of moments on disk are in memory at once, at most. */
-double optimizer_disk_part(void);
+/* How many elements of moments on disk are in memory at once, at most; all: where weights and
+ * gradients are on disk too, and as many of theirs. */
+double optimizer_disk_part(bool all);
 /* 0: none; always so with moments in memory. */
 int optimizer_error(const struct optimizer *o);
 void optimizer_free(struct optimizer *o);

@@ -49,6 +49,7 @@ struct optimizer {
     int *part_ends; /* [n_parts], pieces */
     int n_parts;
     struct disk_walk *disk; /* has v, and m or half_m; NULL: they are in memory */
+    bool walks_gradients;   /* it has weights and gradients too */
     int n_tensors;
     enum dtype dtype; /* of weights and gradients */
 };

@@ -3,6 +3,8 @@
 /*
  * A run as the files of this folder see it; to all others it is opaque.
  */
+#include "model/layer_stream.h"
+#include "train/config/phased_plan.h"
 #include "train/config/plan.h"
 #include "train/config/resolve.h"
 #include "train/data/batches.h"
@@ -34,6 +36,7 @@ struct model_before {
     char *own; /* [own_bytes] */
     size_t own_bytes;
     float *adapter; /* [n] of the copy beside the model, where an adapter is trained; else NULL */
+    struct layer_stream_file file; /* where its layers are on disk; release NULL: none */
     bool attached, on, changed; /* that copy; changed: or the model */
 };
 
@@ -54,6 +57,7 @@ struct run {
     struct source_reads
         *reads;               /* [sources of the mixture] as of the last line; owned, NULL: none */
     struct draw_cursor drawn; /* what they were counted by */
+    struct phased_plan phased; /* what of the weights and of a step is on disk */
     struct weights weights;
     struct weights trainable;       /* borrowed: the weights, or the adapter */
     struct adapter *adapter;        /* that is trained; NULL: the weights are */
@@ -62,6 +66,7 @@ struct run {
     struct merge_limit merge_limit; /* of the adapter and these */
     struct optimizer *optimizer;
     struct step *step;
+    struct phased_step *phased_step; /* whose step that is; NULL: it is in memory */
     struct activation_stats activation_stats; /* of the last step that collected them */
     bool collects_activation_stats;           /* that is the step in progress */
     int threads;                              /* of the team that step was made for */

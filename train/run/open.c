@@ -48,17 +48,37 @@ static int open_layout(struct run *r)
     return rc;
 }
 
+/* What the model in use takes while its layers are on disk. */
+static double stream_bytes(const struct params *p)
+{
+    const struct layer_stream_plan *plan = layer_stream_planned(p->stream);
+    return (double)(plan->kept_bytes + plan->slot_bytes);
+}
+
 /* From the files that the model was read from, while these are open. */
 static int open_weights(struct run *r, const struct model_files *open)
 {
     const bool is_open = open != NULL && open->source.table.n_tensors > 0;
-    int rc = params_need_memory(&r->model->params, "training the model in use");
     const struct model_stage stage =
         layout_stage(&r->layout, layout_stage_of(&r->layout, world_rank()));
-    return rc != 0 ? rc
-                   : weights_init_stage(&r->weights, r->model, is_open ? &open->source : NULL,
-                                        (enum dtype)r->config.training.precision, &stage,
-                                        r->events.progress);
+    const enum dtype precision = (enum dtype)r->config.training.precision;
+    const struct source *from = is_open ? &open->source : NULL;
+    const struct params *p = &r->model->params;
+    struct step_config s;
+    run_config_step(&r->config, &r->model->config, &s);
+    int rc = phased_plan(&r->phased, &r->config, &r->model->config, &s,
+                         p->stream == NULL ? (double)params_bytes(&p->config, p->dtype)
+                                           : stream_bytes(p));
+    if (rc == 0 && !r->phased.streams)
+        rc = params_need_memory(p, "training the model in use");
+    if (rc != 0)
+        return rc;
+    if (!r->phased.streams)
+        return weights_init_stage(&r->weights, r->model, from, precision, &stage,
+                                  r->events.progress);
+    struct weights_place place = r->phased.weights;
+    place.folder = r->folder.path;
+    return weights_init_on_disk(&r->weights, r->model, from, precision, r->events.progress, &place);
 }
 
 /* Rank 0 writes there, and others only know where. */
@@ -146,7 +166,9 @@ void run_free(struct run *r)
     run_shares_close(r);
     run_pipeline_close(r);
     metrics_close(r->log);
-    step_free(r->step);
+    if (r->phased_step == NULL)
+        step_free(r->step);
+    phased_free(r->phased_step);
     activation_stats_release(&r->activation_stats);
     optimizer_free(r->optimizer);
     weights_release(&r->weights);

@@ -5,12 +5,14 @@
 #include "model/base/mem.h"
 #include "kvcache/engine.h"
 #include "model/base/profile.h"
+#include "model/base/progress.h"
 #include "sampling/chain/logits.h"
 #include "train/run/adapter.h"
 #include "train/run/inside.h"
 #include "train/run/ranks.h"
 #include "train/step/step.h"
 #include "weights/model_source.h"
+#include "weights/panel_stream.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +57,8 @@ void run_publish_close(struct run *r)
 void run_publish_forget(struct run *r)
 {
     struct model_before *b = &r->before;
+    if (b->file.release != NULL)
+        layer_stream_close(&b->file);
     mem_unmap(b->own, b->own_bytes);
     b->own = NULL;
     b->own_bytes = 0;
@@ -71,8 +75,9 @@ static bool is_within_step(const struct run *r)
 static int make_room(struct run *r, size_t bytes)
 {
     struct model_before *b = &r->before;
-    const size_t idle =
-        r->step == NULL || is_within_step(r) ? 0 : r->trainable.n * dtype_bytes(r->trainable.dtype);
+    const size_t idle = r->step == NULL || is_within_step(r) || r->weights.disk != NULL
+                            ? 0
+                            : r->trainable.n * dtype_bytes(r->trainable.dtype);
     run_publish_forget(r);
     b->idle = idle == 0 ? NULL : step_gradients(r->step);
     b->idle_bytes = idle < bytes ? idle : bytes;
@@ -100,6 +105,11 @@ static int keep_before(struct run *r)
 {
     struct model_before *b = &r->before;
     const struct model *m = r->model;
+    if (m->params.stream != NULL) { /* its file is kept as a whole */
+        run_publish_forget(r);
+        b->changed = m->changed;
+        return 0;
+    }
     if (r->adapter == NULL) {
         int rc = make_room(r, m->params.block_bytes);
         if (rc != 0)
@@ -131,6 +141,20 @@ static void give_adapter_back(struct run *r)
         m->adapter = NULL;
 }
 
+/* Where that fails, what is in memory is of neither: no pass has a use for it, and each says why.
+ */
+static void restore_file(struct run *r)
+{
+    struct model *m = r->model;
+    const bool pending = interrupt_pending();
+    interrupt_clear();
+    if (panel_stream_restore(&m->params, &r->before.file) != 0)
+        progress_note(r->events.progress, "%s; load the model again", err_text());
+    m->changed = r->before.changed;
+    if (pending)
+        interrupt_raise();
+}
+
 void run_withdraw(struct run *r)
 {
     struct model *m = r->model;
@@ -138,6 +162,8 @@ void run_withdraw(struct run *r)
         return;
     if (r->adapter != NULL) {
         give_adapter_back(r);
+    } else if (m->params.stream != NULL) {
+        restore_file(r);
     } else {
         copy_block(&r->before, m->params.block, true);
         m->changed = r->before.changed;
@@ -185,11 +211,36 @@ static int probe_model(const struct run *r)
 }
 
 /* Of all stages. */
-static void publish_weights(struct run *r)
+static int publish_weights(struct run *r)
 {
     run_ranks_gather(r, SHARE_WEIGHTS);
-    weights_publish(&r->weights, r->model);
+    int rc = weights_publish(&r->weights, r->model);
     run_shares_drop(r, SHARE_WEIGHTS);
+    return rc;
+}
+
+/* A working file of the model's own form, made from the run's weights a layer at a time. Not to be
+ * interrupted: a pause publishes too. */
+static int publish_file(struct run *r)
+{
+    struct model *m = r->model;
+    struct source s;
+    const bool pending = interrupt_pending();
+    int rc = disk_array_flush(r->weights.disk->block);
+    if (rc == 0)
+        rc = source_open_params(&s, &r->weights.view, m);
+    if (rc != 0)
+        return rc;
+    interrupt_clear();
+    weights_disk_read(r->weights.disk, &s);
+    rc = panel_stream_replace(&m->params, &s, &r->before.file);
+    source_close(&s);
+    r->before.held = rc == 0;
+    m->version++;
+    m->changed = rc == 0 || r->before.changed;
+    if (pending)
+        interrupt_raise();
+    return rc;
 }
 
 static int publish_probed(struct run *r)
@@ -201,10 +252,11 @@ static int publish_probed(struct run *r)
     if (r->adapter != NULL)
         run_adapter_publish(r);
     else
-        publish_weights(r);
+        rc = m->params.stream != NULL ? publish_file(r) : publish_weights(r);
     r->published = m->version;
     r->published_at = r->state.step;
-    rc = r->probed_at == r->state.step ? 0 : probe_model(r);
+    if (rc == 0 && r->probed_at != r->state.step)
+        rc = probe_model(r);
     if (rc == 0)
         r->probed_at = r->state.step;
     else

@@ -9,6 +9,7 @@
 #include "train/run/inside.h"
 #include "train/run/publish.h"
 #include "train/run/ranks.h"
+#include "train/step/weights_disk.h"
 #include "weights/model_source.h"
 
 /* Configuration, data and numbers, as JSON; NULL: no memory. */
@@ -43,6 +44,8 @@ static int save_step(struct run *r)
     rc = state == NULL        ? err_last()
          : r->adapter != NULL ? 0
                               : source_open_params(&weights, &r->weights.view, r->model);
+    if (rc == 0 && r->adapter == NULL)
+        weights_disk_read(r->weights.disk, &weights);
     if (rc == 0) {
         run_ranks_gather(r, SHARE_STATE);
         run_ranks_gather(r, SHARE_WEIGHTS);
@@ -99,6 +102,7 @@ int run_export(struct run *r, const char *path, const struct save_config *c)
     if (rc != 0)
         return rc;
     run_ranks_gather(r, SHARE_WEIGHTS);
+    weights_disk_read(r->weights.disk, &s);
     rc = source_save(&s, path, c, r->events.progress);
     run_shares_drop(r, SHARE_WEIGHTS);
     source_close(&s);

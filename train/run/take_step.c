@@ -16,6 +16,7 @@
 #include "train/run/publish.h"
 #include "train/run/ranks.h"
 #include "train/run/scatter.h"
+#include "train/step/phased.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -35,7 +36,10 @@ int run_fit_team(struct run *r)
     struct step_config s;
     if (r->step != NULL && r->threads == par_threads())
         return 0;
-    step_free(r->step);
+    if (r->phased_step == NULL)
+        step_free(r->step);
+    phased_free(r->phased_step);
+    r->phased_step = NULL;
     r->step = NULL;
     run_publish_forget(r);
     run_begin_step_anew(r);
@@ -47,9 +51,17 @@ int run_fit_team(struct run *r)
         s.stage = r->weights.stage;
         s.slots = run_pipeline_slots(r);
     }
-    int rc = step_new(&r->step, &r->weights, &s);
+    if (!r->phased.streams) {
+        int rc = step_new(&r->step, &r->weights, &s);
+        if (rc == 0)
+            run_scatter_fit_step(r);
+        return rc;
+    }
+    struct phased_place place = r->phased.place;
+    place.folder = r->folder.path;
+    int rc = phased_new(&r->phased_step, &r->weights, &s, &place);
     if (rc == 0)
-        run_scatter_fit_step(r);
+        r->step = phased_step(r->phased_step);
     return rc;
 }
 
@@ -88,7 +100,10 @@ static int begin_work(struct run *r)
 {
     r->sum = (struct step_result){0};
     run_publish_forget(r);
-    step_zero(r->step);
+    if (r->phased_step != NULL)
+        phased_zero(r->phased_step);
+    else
+        step_zero(r->step);
     run_scatter_begin(r);
     return collect_activation_stats_if_due(r);
 }
@@ -148,6 +163,31 @@ static int take_micro_batch(struct run *r)
         run_scatter_end_block(r);
     }
     return 0;
+}
+
+static void tick_phased(void *user, double done)
+{
+    const struct run *r = user;
+    if (r->events.tick != NULL)
+        r->events.tick(r->events.user, &r->metrics, r->state.step, done);
+}
+
+/* All micro-batches at once, where they go through a layer one after another. */
+static int take_phased(struct run *r)
+{
+    const struct phased_tick tick = {tick_phased, r};
+    const double begun = clock_s();
+    int rc = 0;
+    while (rc == 0 && r->micro < run_ranks_micro(r))
+        if ((rc = take_batch(r)) == 0) {
+            phased_add(r->phased_step, r->ids, r->labels, r->sequence);
+            r->ids = NULL;
+            r->micro++;
+        }
+    if (rc == 0)
+        rc = phased_run(r->phased_step, &r->sum, (float)loss_factor(r), &tick);
+    spend_time(r, begun);
+    return rc;
 }
 
 /* For the next line. A skipped step's loss is no part of the mean. */
@@ -319,7 +359,9 @@ static int run_stages(struct run *r)
 
 int run_take_step(struct run *r)
 {
-    int rc = r->pipeline != NULL ? run_stages(r) : take_micro_batches(r);
+    int rc = r->pipeline != NULL  ? run_stages(r)
+             : r->phased.streams ? take_phased(r)
+                                 : take_micro_batches(r);
     if ((rc = run_ranks_meet(r, rc)) != 0) {
         run_pipeline_settle(r);
         run_scatter_abandon(r);

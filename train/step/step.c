@@ -56,7 +56,7 @@ void step_free(struct step *x)
     mem_free(x);
 }
 
-static void end_embedding(struct step *x)
+void step_end_embedding(struct step *x)
 {
     const size_t wte = (size_t)((const float *)x->weights->view.wte.data - x->weights->window);
     if (x->embedding.n > 0)
@@ -67,7 +67,7 @@ static void end_embedding(struct step *x)
 
 void step_end_block(struct step *x, struct step_result *sums)
 {
-    end_embedding(x);
+    step_end_embedding(x);
     x->batches = 0;
     if (x->config.taken)
         x->taker.take(x->taker.user, -1);
@@ -87,7 +87,7 @@ struct gradient_blocks *step_blocks(struct step *x)
 
 void *step_gradients(struct step *x)
 {
-    end_embedding(x);
+    step_end_embedding(x);
     return x->gradients;
 }
 
@@ -118,7 +118,7 @@ void step_zero(struct step *x)
                           dtype_bytes(x->gradient_blocks.dtype));
     if (x->config.taken)
         mem_clear_map(x->gradients, x->gradient_bytes);
-    else
+    else if (x->bytes.gradients > 0)
         par_run(zero_share, x);
 }
 
@@ -129,8 +129,7 @@ struct pieces step_pieces(const struct step *x, bool backward)
                            backward ? 2 * c->n_layer + 2 : 0};
 }
 
-/* Float16: bring a layer's weights into the window; layer -1: the tensors outside the layers. */
-static void load_weights(struct backward_thread *p, struct step *x, int layer)
+void step_load_weights(struct backward_thread *p, struct step *x, int layer)
 {
     const struct weights *w = x->weights;
     if (w->dtype == DTYPE_F32)
@@ -140,24 +139,13 @@ static void load_weights(struct backward_thread *p, struct step *x, int layer)
     par_barrier();
 }
 
-/* And the gradients. */
-static void load_gradients(struct backward_thread *p, struct step *x, int layer)
+void step_load_gradients(struct backward_thread *p, struct step *x, int layer)
 {
     const struct weights *w = x->weights;
     if (w->dtype == DTYPE_F32 || x->backward.frozen)
         return;
     profile_set(PART_REST);
     weights_load_window(w, x->backward.gradients, x->gradients, layer, p->thread, p->n_threads);
-    par_barrier();
-}
-
-void step_load_outside(struct backward_thread *p, struct step *x)
-{
-    if (x->weights->dtype == DTYPE_F32)
-        return;
-    profile_set(PART_REST);
-    weights_load_window(x->weights, x->backward.gradients, x->gradients, -1, p->thread,
-                        p->n_threads);
     par_barrier();
 }
 
@@ -177,7 +165,7 @@ static void run_forward(struct backward_thread *p, const struct step_pass *pass,
     struct step *x = pass->x;
     int layer = piece - 1, n_layer = x->weights->view.config.n_layer;
     if (layer < n_layer)
-        load_weights(p, x, layer);
+        step_load_weights(p, x, layer);
     forward_stage(&x->forward, x->slot->seqs, x->backward.n_seqs, piece, p->thread, p->n_threads);
     if (x->activation_stats != NULL && pass->backward && layer >= 0 && layer < n_layer)
         activation_stats_add(x->activation_stats, &x->forward, layer, x->backward.rows, p->thread,
@@ -191,8 +179,8 @@ static void run_forward(struct backward_thread *p, const struct step_pass *pass,
 static void restore_activations(struct backward_thread *p, struct step *x, int layer)
 {
     saved_load(&x->slot->saved, x->slot->layers, layer, p->thread, p->n_threads);
-    load_weights(p, x, layer);
-    load_gradients(p, x, layer);
+    step_load_weights(p, x, layer);
+    step_load_gradients(p, x, layer);
     if (x->recompute[layer])
         forward_recompute(&x->forward, x->slot->seqs, x->backward.n_seqs, layer, p->thread,
                           p->n_threads);
@@ -213,7 +201,7 @@ static void run_backward(struct backward_thread *p, struct step *x, int piece)
             x->taker.take(x->taker.user, layer);
     } else {
         if (!x->stage.alone)
-            step_load_outside(p, x);
+            step_load_gradients(p, x, -1);
         backward_embedding(p);
         step_store_gradients(p, x, -1);
     }
@@ -246,7 +234,7 @@ static void run_piece(struct backward_thread *p, const struct step_pass *pass, s
         run_forward(p, pass, piece);
     else if (piece < n.forward + n.loss) {
         if (piece == n.forward && pass->backward && x->stage.alone)
-            load_gradients(p, x, -1);
+            step_load_gradients(p, x, -1);
         loss_piece(&x->loss, p, piece - n.forward, pass->labels, pass->scale, pass->backward);
     } else
         run_backward(p, x, piece - n.forward - n.loss);

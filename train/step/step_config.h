@@ -28,22 +28,32 @@ struct step_config {
     int loss_rows;    /* positions whose logits exist at once (serialized_seq_len); 0: automatic */
     int loss_columns; /* vocabulary columns at once (embedding_serialization_factor), rounded up to
                          a multiple of 256; 0: all; with fewer, logits are computed twice */
-    int gradient_blocks;  /* of the windows of a step, each a chain of sums of its own
-                             (gradient_blocks.h); 0: 1 */
+    int gradient_blocks;         /* of the windows of a step, each a chain of sums of its own
+                                    (gradient_blocks.h); 0: 1 */
     int first_block, last_block; /* those computed here, up to last_block - 1; 0, 0: all */
-    int block_batches; /* micro-batches of a gradient block; 0: not known */
-    bool taken; /* by a gradient_taker (gradient_taker.h), which then must be set */
-    int64_t step_tokens;  /* of all micro-batches of a step, at most; 0: not known */
-    int attention_pieces; /* into which a sequence's queries are divided in the backward of
-                             attention (attention_serialisation), with the same bits;
-                             0: as fits the CPU cache */
-    struct model_stage stage;   /* what this step has of the model, where there are slots */
-    int slots;            /* micro-batches whose activations there are at once; 0: the whole model
-                             is here, and one is done after another */
+    int block_batches;           /* micro-batches of a gradient block; 0: not known */
+    bool taken;                  /* by a gradient_taker (gradient_taker.h), which then must be set */
+    int64_t step_tokens;         /* of all micro-batches of a step, at most; 0: not known */
+    int attention_pieces;        /* into which a sequence's queries are divided in the backward of
+                                    attention (attention_serialisation), with the same bits;
+                                    0: as fits the CPU cache */
+    struct model_stage stage;    /* what this step has of the model, where there are slots */
+    int slots;                   /* micro-batches whose activations there are at once; 0: the whole
+                                    model is here, and one is done after another */
+    bool phased;                 /* weights and gradients are on disk (phased.h) */
     struct dropout_config dropout;
     const struct adapter_config *adapter; /* for step_bytes: the trainable adapter; NULL: all
                                              parameters are. step_new asks the weights. */
 };
+/* Where the inputs of layers and the gradients of the residual stream are; weights and their
+ * gradients are where struct weights has them. */
+struct phased_place {
+    const char *folder;
+    int micro_batches;   /* of a step, each of the same length */
+    int n_inputs_kept;   /* of [L+1], spread evenly */
+    bool residuals_kept; /* gradients of the residual stream */
+};
+
 /* The memory that a step takes, in bytes. */
 struct step_bytes {
     size_t activations, scratch, logits;

@@ -75,9 +75,12 @@ struct step_pass {
 void step_run_pieces(void *pass, int thread, int n_threads);
 /* Its activations and sequences are those at work. */
 void step_enter_slot(struct step *x, struct slot *s, bool backward);
-/* Float16: gradients outside the layers to the window, where only a part of a pass adds to them;
- * and those of a layer, or with -1 those outside, back. */
-void step_load_outside(struct backward_thread *p, struct step *x);
+/* What the embedding's tokens have is added to the gradient of wte. */
+void step_end_embedding(struct step *x);
+/* Float16: bring a layer's weights, or its gradients, into their window; layer -1: the tensors
+ * outside the layers. And the gradients back. By every thread of the job; end with a barrier. */
+void step_load_weights(struct backward_thread *p, struct step *x, int layer);
+void step_load_gradients(struct backward_thread *p, struct step *x, int layer);
 void step_store_gradients(struct backward_thread *p, struct step *x, int layer);
 
 #endif

@@ -6,6 +6,7 @@
 #include "model/base/par.h"
 #include "train/step/backward_attention.h"
 #include "train/step/step_inside.h"
+#include "train/step/weights_disk.h"
 
 #include <unistd.h>
 
@@ -73,6 +74,31 @@ static void carve_scratch(struct step *x, struct arena *a, const struct config *
         x->pages[i] = page + i * pages.page_bytes;
 }
 
+/* One set for all layers; their inputs are placed there, or loaded from where they are, when a
+ * layer is at work. */
+static void carve_shared(struct step *x, struct arena *a, const struct config *c, enum dtype dtype)
+{
+    const struct activation_range range = {0, 1, true};
+    struct saved_common half = {0};
+    struct slot none = {0}, *s = a->base == NULL ? &none : x->slots;
+    struct activations sets[2];
+    struct config one = *c;
+    const bool recompute = true;
+    const int rows = x->config.batch * x->config.length;
+    one.n_layer = 1;
+    if (dtype == DTYPE_F16) {
+        saved_carve(&s->saved, a->base == NULL ? NULL : sets, a, &one, rows, &recompute, range,
+                    &half);
+        s->saved.layers = arena_take(a, ((size_t)c->n_layer + 1) * sizeof *s->saved.layers);
+    } else {
+        activations_carve(a->base == NULL ? NULL : sets, a, &one, rows, &recompute);
+    }
+    for (int i = 0; i <= c->n_layer && a->base != NULL; i++) {
+        s->layers[i] = sets[0];
+        s->layers[i].x = sets[i % 2].x;
+    }
+}
+
 static void carve_activations(struct step *x, struct arena *a, const struct config *c,
                               enum dtype dtype)
 {
@@ -80,7 +106,9 @@ static void carve_activations(struct step *x, struct arena *a, const struct conf
     const struct activation_range range = {x->stage.first, x->stage.last, x->stage.ends};
     struct common_activations common = {0};
     struct saved_common half = {0};
-    for (int i = 0; i < x->n_slots; i++) {
+    if (x->config.phased)
+        carve_shared(x, a, c, dtype);
+    for (int i = 0; i < x->n_slots && !x->config.phased; i++) {
         struct slot none = {0}, *s = a->base == NULL ? &none : &x->slots[i];
         if (dtype == DTYPE_F16)
             saved_carve(&s->saved, s->layers, a, c, rows, x->recompute, range, &half);
@@ -113,6 +141,17 @@ static size_t resident_gradients(const struct step *x, const struct config *c)
     return (size_t)config_params(&few);
 }
 
+/* Of a step larger than memory: blocks wait layer by layer, or outside the layers. */
+static size_t waiting_bytes(const struct step *x, const struct config *c, enum dtype dtype)
+{
+    struct config none = *c, one = *c;
+    none.n_layer = 0;
+    one.n_layer = 1;
+    const uint64_t outside = config_params(&none), layer = config_params(&one) - outside;
+    return x->config.phased ? (size_t)(outside > layer ? outside : layer) * dtype_bytes(dtype)
+                            : x->gradient_bytes;
+}
+
 static void size_step(struct step *x, const struct config *c, enum dtype dtype)
 {
     const bool staged = x->config.slots > 0;
@@ -140,7 +179,9 @@ static void size_step(struct step *x, const struct config *c, enum dtype dtype)
     if (!adapted)
         x->bytes.embedding = embedding.used;
     size_blocks(x);
-    x->bytes.waiting = (size_t)x->gradient_blocks.n_waiting * x->gradient_bytes;
+    x->bytes.waiting = (size_t)x->gradient_blocks.n_waiting * waiting_bytes(x, c, dtype);
+    if (x->config.phased) /* they are weights' (weights_disk.h) */
+        x->bytes.gradients = x->gradient_bytes = 0;
     if (dtype == DTYPE_F16 && !adapted)
         x->bytes.window = weights_window(c, dtype) * sizeof(float);
 }
@@ -240,18 +281,20 @@ int step_memory_map(struct step *x, struct weights *w)
     x->backward.embedding = &x->embedding;
     x->backward.half = w->dtype == DTYPE_F16 && w->adapter == NULL;
     x->loss.logits = x->blocks[LOGITS_BLOCK];
-    x->gradients = x->blocks[GRADIENTS];
+    x->gradients = w->disk != NULL ? disk_array_data(w->disk->gradients) : x->blocks[GRADIENTS];
     x->gradient_blocks.dtype = w->adapter != NULL ? DTYPE_F32 : w->dtype;
     x->gradient_blocks.n_gradients = x->n_trainable;
     x->own = x->stage.alone ? (struct spans){.n = 1, .at = {{0, x->n_trainable}}}
                             : weights_spans(w, &x->stage);
     x->gradient_blocks.own = x->own;
     for (int i = 0; i < x->gradient_blocks.n_waiting; i++)
-        x->gradient_blocks.waiting[i] = (char *)x->blocks[WAITING] + (size_t)i * x->gradient_bytes;
+        x->gradient_blocks.waiting[i] =
+            (char *)x->blocks[WAITING] +
+            (size_t)i * (x->bytes.waiting / (size_t)x->gradient_blocks.n_waiting);
     x->backward.f = &x->forward;
     x->backward.frozen = w->adapter != NULL;
     x->backward.weights = x->backward.frozen ? w->adapter->data : w->window;
-    x->backward.gradients = x->blocks[x->bytes.window > 0 ? WINDOW : GRADIENTS];
+    x->backward.gradients = x->bytes.window > 0 ? x->blocks[WINDOW] : x->gradients;
     x->forward.low_rank = x->low_rank;
     x->slot = x->slots;
     x->forward.layers = x->slot->layers;

@@ -85,7 +85,7 @@ static void enter_part(const struct part_job *j, struct backward_thread *p)
     if (j->part == STEP_HEAD) {
         saved_load_x(&s->saved, s->layers, x->weights->view.config.n_layer, p->thread,
                      p->n_threads);
-        step_load_outside(p, x);
+        step_load_gradients(p, x, -1);
     }
     if (j->part == STEP_BACKWARD)
         copy_share(x->backward.dx, s->gradient, p);

@@ -14,6 +14,7 @@
 #include "model/base/sha256.h"
 #include "model/kernels/row_kernels.h"
 #include "model/schema.h"
+#include "train/step/weights_disk.h"
 #include "weights/model_source.h"
 #include "weights/open.h"
 
@@ -68,7 +69,32 @@ static void place_weights(struct weights *w)
         w->view.lm_head = w->view.wte;
 }
 
-static int allocate_block(struct weights *w, const struct config *c)
+static int map_block(struct weights *w, const struct weights_place *place)
+{
+    struct params *p = &w->view;
+    const size_t bytes = w->n * dtype_bytes(w->dtype);
+    int rc = 0;
+    void *block = NULL;
+    if (place != NULL) {
+        if ((w->disk = mem_alloc(sizeof *w->disk)) == NULL)
+            return ERR_NOMEM;
+        *w->disk = (struct weights_disk){
+            .config = p->config, .n_tensors = p->n_tensors, .offset = w->offset, .dtype = w->dtype};
+        if ((rc = weights_disk_open(w->disk, place)) == 0)
+            block = disk_array_data(w->disk->block);
+    } else if ((block = p->block = mem_map("training weights", bytes)) == NULL) {
+        rc = ERR_NOMEM;
+    }
+    p->block_bytes = p->block == NULL ? 0 : bytes;
+    if (w->dtype == DTYPE_F32)
+        w->data = w->window = block;
+    else
+        w->half = block;
+    return rc;
+}
+
+static int allocate_block(struct weights *w, const struct config *c,
+                          const struct weights_place *place)
 {
     struct params *p = &w->view;
     int rc = params_describe(p, c);
@@ -83,13 +109,8 @@ static int allocate_block(struct weights *w, const struct config *c)
         w->offset[i + 1] = w->offset[i] + (size_t)p->tensors[i].rows * (size_t)p->tensors[i].cols;
     w->n = w->offset[p->n_tensors];
     w->n_window = weights_window(c, w->dtype);
-    p->block_bytes = w->n * dtype_bytes(w->dtype);
-    if ((p->block = mem_map("training weights", p->block_bytes)) == NULL)
-        return ERR_NOMEM;
-    if (w->dtype == DTYPE_F32)
-        w->data = w->window = p->block;
-    else
-        w->half = p->block;
+    if ((rc = map_block(w, place)) != 0)
+        return rc;
     if (w->window == NULL &&
         (w->window = mem_map("gradient window", w->n_window * sizeof *w->window)) == NULL)
         return ERR_NOMEM;
@@ -150,18 +171,37 @@ static int refuse_bad(const struct weights *w, const struct source *s, int i, ui
                        : "");
 }
 
-/* Tensors first to last - 1. */
-static int fill_tensors(struct weights *w, const struct source *s, int first, int last,
-                        const struct progress *p)
+/* Filling it, part by part where not all of it stays in memory. */
+struct filling {
+    struct weights *w;
+    const struct source *s;
+    const struct progress *progress;
+    uint64_t done; /* elements */
+};
+
+static void step_filling(void *user, const char *what, uint64_t done, uint64_t total)
 {
+    const struct filling *f = user;
+    (void)total;
+    if (f->progress != NULL && f->progress->step != NULL)
+        f->progress->step(f->progress->user, what, f->done + done, f->w->n);
+}
+
+/* Tensors first to last - 1. */
+static int fill_tensors(void *user, int first, int last)
+{
+    struct filling *f = user;
+    const struct weights *w = f->w;
+    const struct progress p = {.step = step_filling, .user = f};
     const int n = last - first;
     uint64_t *bad = mem_array((size_t)n, sizeof *bad);
     if (bad == NULL)
         return ERR_NOMEM;
-    int rc = n > 0 ? params_fill(w->view.tensors + first, s->readers + first, n, bad, p) : 0;
+    int rc = n > 0 ? params_fill(w->view.tensors + first, f->s->readers + first, n, bad, &p) : 0;
     for (int i = 0; i < n && rc == 0; i++)
         if (bad[i] > 0)
-            rc = refuse_bad(w, s, first + i, bad[i]);
+            rc = refuse_bad(w, f->s, first + i, bad[i]);
+    f->done += w->offset[last] - w->offset[first];
     mem_free(bad);
     return rc;
 }
@@ -176,7 +216,7 @@ static bool is_own(const struct weights *w, size_t at)
 }
 
 /* Layer by layer, so that those of others are never here together. */
-static int fill_stage(struct weights *w, const struct source *s, const struct progress *p)
+static int fill_stage(struct weights *w, struct filling *f)
 {
     const size_t each = dtype_bytes(w->dtype);
     const int begin = schema_first_of_layers(&w->view.config),
@@ -189,7 +229,7 @@ static int fill_stage(struct weights *w, const struct source *s, const struct pr
         return rc;
     for (int i = 0, next; i < w->view.n_tensors && rc == 0; i = next) {
         next = i < begin ? begin : i < end ? i + of_layer : w->view.n_tensors;
-        rc = fill_tensors(w, s, i, next, p);
+        rc = fill_tensors(f, i, next);
         sha256_add(&h, block + w->offset[i] * each, (w->offset[next] - w->offset[i]) * each);
         if (!is_own(w, w->offset[i]))
             stage_drop(block, w->offset[i], w->offset[next], each);
@@ -200,6 +240,14 @@ static int fill_stage(struct weights *w, const struct source *s, const struct pr
     return rc;
 }
 
+static int fill_block(struct weights *w, const struct source *s, const struct progress *p)
+{
+    struct filling f = {.w = w, .s = s, .progress = p};
+    return w->disk != NULL    ? weights_disk_each(w->disk, true, fill_tensors, &f)
+           : w->stage.alone ? fill_tensors(&f, 0, w->view.n_tensors)
+                            : fill_stage(w, &f);
+}
+
 /* Memory is used where it is as precise as the file, or as precise as w needs. */
 static int read_weights(struct weights *w, const struct model *m, const struct source *open,
                         const struct progress *p)
@@ -207,6 +255,8 @@ static int read_weights(struct weights *w, const struct model *m, const struct s
     const bool adapted = m->adapter != NULL && m->adapter->on;
     const bool same = m->params.dtype == DTYPE_F16 && w->dtype == DTYPE_F16;
     bool enough = (same || m->params.dtype == DTYPE_F32) && !adapted;
+    /* Of layers on disk, the files are read again. */
+    enough = enough && m->params.stream == NULL;
     bool memory = m->changed || m->source == NULL || enough;
     if (memory && !enough)
         progress_note(p,
@@ -221,7 +271,7 @@ static int read_weights(struct weights *w, const struct model *m, const struct s
         rc = source_open(&own, m->source, 0, true, NULL);
     const struct source *s = memory || open == NULL ? &own : open;
     if (rc == 0 && (rc = memory ? 0 : check_same(s, w, m)) == 0)
-        rc = w->stage.alone ? fill_tensors(w, s, 0, w->view.n_tensors, p) : fill_stage(w, s, p);
+        rc = fill_block(w, s, p);
     source_close(&own);
     if (rc != 0 && rc != ERR_INTERRUPTED)
         rc = err_wrap("cannot read the weights to train%s%s", memory ? "" : " from ",
@@ -236,18 +286,33 @@ int weights_init(struct weights *w, const struct model *m, const struct source *
     return weights_init_stage(w, m, open, dtype, &all, p);
 }
 
-int weights_init_stage(struct weights *w, const struct model *m, const struct source *open,
-                       enum dtype dtype, const struct model_stage *stage, const struct progress *p)
+static int init_weights(struct weights *w, const struct model *m, const struct source *open,
+                        const struct weights_place *place, const struct progress *p)
 {
-    *w = (struct weights){.dtype = dtype, .stage = *stage};
-    int rc = allocate_block(w, &m->config);
+    int rc = allocate_block(w, &m->config, place);
     if (rc == 0) {
-        w->own = weights_spans(w, stage);
+        w->own = weights_spans(w, &w->stage);
         rc = read_weights(w, m, open, p);
     }
     if (rc != 0)
         weights_release(w);
     return rc;
+}
+
+int weights_init_stage(struct weights *w, const struct model *m, const struct source *open,
+                       enum dtype dtype, const struct model_stage *stage, const struct progress *p)
+{
+    *w = (struct weights){.dtype = dtype, .stage = *stage};
+    return init_weights(w, m, open, NULL, p);
+}
+
+int weights_init_on_disk(struct weights *w, const struct model *m, const struct source *open,
+                         enum dtype dtype, const struct progress *p,
+                         const struct weights_place *place)
+{
+    *w = (struct weights){.dtype = dtype,
+                          .stage = {.last = m->config.n_layer, .ends = true, .alone = true}};
+    return init_weights(w, m, open, place, p);
 }
 
 void weights_release(struct weights *w)
@@ -256,6 +321,7 @@ void weights_release(struct weights *w)
         return;
     if (w->window != w->data)
         mem_unmap(w->window, w->n_window * sizeof *w->window);
+    weights_disk_close(w->disk);
     params_release(&w->view);
     mem_free(w->offset);
     *w = (struct weights){0};
@@ -328,6 +394,7 @@ struct weights weights_trainable(const struct weights *w)
 struct publish {
     const struct weights *from;
     struct params *to;
+    int first, last; /* tensors first to last - 1 */
 };
 
 /* Rows first .. last - 1 of tensor i; of a Conv1D a few rows at a time, so that the panels written
@@ -338,7 +405,7 @@ static void publish_rows(const struct publish *j, int i, int first, int last)
     const struct param_tensor *t = &j->to->tensors[i];
     const size_t row_bytes = (size_t)t->cols * dtype_bytes(j->from->dtype);
     const char *src =
-        (const char *)j->from->view.block + j->from->offset[i] * dtype_bytes(j->from->dtype);
+        (const char *)weights_block(j->from) + j->from->offset[i] * dtype_bytes(j->from->dtype);
     const enum dtype dtype = j->from->dtype;
     if (t->linear == NULL)
         params_read(&j->from->view.tensors[i], t->data + (size_t)first * (size_t)t->cols,
@@ -355,7 +422,7 @@ static void publish_rows(const struct publish *j, int i, int first, int last)
 static void publish_share(void *arg, int thread, int n_threads)
 {
     const struct publish *j = arg;
-    for (int i = 0; i < j->to->n_tensors; i++) {
+    for (int i = j->first; i < j->last; i++) {
         /* Whole panels for each thread, since rows of an embedding are columns of panels. */
         int first, last, rows = j->to->tensors[i].rows;
         par_split((rows + PANEL - 1) / PANEL, thread, n_threads, &first, &last);
@@ -366,12 +433,23 @@ static void publish_share(void *arg, int thread, int n_threads)
     }
 }
 
-void weights_publish(const struct weights *w, struct model *m)
+static int publish_tensors(void *user, int first, int last)
+{
+    struct publish *j = user;
+    j->first = first;
+    j->last = last;
+    par_run(publish_share, j);
+    return 0;
+}
+
+int weights_publish(const struct weights *w, struct model *m)
 {
     struct publish j = {.from = w, .to = &m->params};
-    par_run(publish_share, &j);
+    int rc = w->disk == NULL ? publish_tensors(&j, 0, w->view.n_tensors)
+                             : weights_disk_each(w->disk, false, publish_tensors, &j);
     m->version++;
     m->changed = true;
+    return rc;
 }
 
 void weights_merge(const struct param_tensor *base, const struct low_rank *t, float *x,

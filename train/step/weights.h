@@ -17,6 +17,7 @@
 #include "model/model.h"
 #include "train/optim/optimizer.h"
 #include "train/step/stage.h"
+#include "train/step/weights_disk.h"
 #include "weights/tensors/source.h"
 
 struct weights {
@@ -36,6 +37,7 @@ struct weights {
     unsigned char digest[32]; /* SHA-256 of the whole block as it was read, unless stage.alone */
     const struct adapter *adapter; /* trainable, the weights being frozen; NULL: the weights are
                                       trainable; borrowed */
+    struct weights_disk *disk; /* has the block's layers (weights_disk.h); NULL: all is in memory */
 };
 
 /*
@@ -56,6 +58,10 @@ void weights_release(struct weights *w);
 /* The spans of a stage, and forget what others have. */
 struct spans weights_spans(const struct weights *w, const struct model_stage *stage);
 void weights_drop_others(struct weights *w);
+/* The same with layers on disk (weights_disk.h); place NULL: in memory. ERR_IO: a full disk. */
+int weights_init_on_disk(struct weights *w, const struct model *m, const struct source *open,
+                         enum dtype dtype, const struct progress *p,
+                         const struct weights_place *place);
 /* How many floats a window has; allocates nothing. */
 size_t weights_window(const struct config *c, enum dtype dtype);
 /* Freeze the weights and train the adapter a instead, which is borrowed. */
@@ -65,9 +71,10 @@ struct weights weights_trainable(const struct weights *w);
 /*
  * Copy the weights to m, a model of the same shape, rounded to its precision, by the whole thread
  * team; m counts as changed and its version increases. Allocates nothing and cannot be
- * interrupted, so m never has a mixture of old and new weights.
+ * interrupted, so m never has a mixture of old and new weights; but for an error of the disk that
+ * has layers of w (ERR_IO, ERR_FORMAT), after which it has.
  */
-void weights_publish(const struct weights *w, struct model *m);
+int weights_publish(const struct weights *w, struct model *m);
 /* x [n] = the elements from `first` on of base with t merged into them, in fp32. */
 void weights_merge(const struct param_tensor *base, const struct low_rank *t, float *x,
                    uint64_t first, size_t n);
@@ -95,7 +102,9 @@ static inline struct optimizer_layout weights_layout(const struct weights *w)
     return (struct optimizer_layout){.dtype = w->dtype,
                                      .n_tensors = w->view.n_tensors,
                                      .tensors = w->view.tensors,
-                                     .offset = w->offset};
+                                     .offset = w->offset,
+                                     .weights = w->disk == NULL ? NULL : w->disk->block,
+                                     .gradients = w->disk == NULL ? NULL : w->disk->gradients};
 }
 static inline void *weights_block(const struct weights *w)
 {

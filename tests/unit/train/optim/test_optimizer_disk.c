@@ -18,7 +18,8 @@ static struct scratch scratch;
 
 static struct optimizer_layout layout_of(enum dtype dtype)
 {
-    return (struct optimizer_layout){dtype, TENSORS, tensors, OFFSET};
+    return (struct optimizer_layout){
+        .dtype = dtype, .n_tensors = TENSORS, .tensors = tensors, .offset = OFFSET};
 }
 
 static void fill(void *to, enum dtype dtype, uint64_t seed, float scale)

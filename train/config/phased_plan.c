@@ -1,0 +1,114 @@
+#include "train/config/phased_plan.h"
+
+#include "model/base/err.h"
+#include "train/optim/optimizer.h"
+#include "train/step/step_memory.h"
+
+/* The program's code, tables and what it reads data with. */
+static const double PROGRAM = 64 << 20;
+enum { WEIGHT_SLOTS = 2, GRADIENT_SLOTS = 3 }; /* at work, read ahead or being written */
+
+struct sizes {
+    double layer, outside;  /* of weights, and of gradients */
+    double moments;         /* of all parameters */
+    double input, residual; /* of one layer's micro-batches, of all micro-batches */
+    double input_slots, residual_slots;
+    double outside_blocks;
+    double walk;  /* of the optimizer's parts in memory */
+    double other; /* that is in memory anyway */
+    int L, M;
+};
+
+static double most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static int measure(struct sizes *z, const struct run_config *c, const struct config *shape,
+                   const struct step_config *s, double model_bytes)
+{
+    const enum dtype dtype = (enum dtype)c->training.precision;
+    const double element = (double)dtype_bytes(dtype), n = (double)config_params(shape);
+    struct config none = *shape;
+    struct step_config step = *s;
+    struct step_bytes bytes;
+    none.n_layer = 0;
+    phased_config(&step);
+    int rc = step_bytes(&bytes, shape, dtype, &step);
+    if (rc != 0)
+        return rc;
+    const double moment =
+        (double)dtype_bytes(optimizer_moment(&c->optimizer, dtype)) + sizeof(float);
+    const double part = optimizer_disk_part(true);
+    *z = (struct sizes){.L = shape->n_layer, .M = c->training.gradient_accumulation};
+    const struct phased_bytes b = phased_bytes(shape, dtype, &step, z->M);
+    z->outside = (double)config_params(&none) * element;
+    z->layer = (n * element - z->outside) / z->L;
+    z->moments = n * moment;
+    z->input = b.inputs / (z->L + 1);
+    z->residual = b.residuals;
+    z->input_slots = b.inputs_at_work;
+    z->residual_slots = b.residuals_at_work;
+    z->outside_blocks = b.outside;
+    z->walk = (n < part ? n : part) * (moment + 2 * element);
+    z->other = PROGRAM + model_bytes + (double)bytes.activations + (double)bytes.scratch +
+               (double)bytes.logits + (double)bytes.embedding + (double)bytes.waiting +
+               2 * (double)bytes.window;
+    return 0;
+}
+
+/* Whole ones of so many bytes each, out of what is left. */
+static int keep_some(double *left, double each, int n)
+{
+    const int fit = *left < each * n ? (int)(*left / each) : n;
+    *left -= fit * each;
+    return fit;
+}
+
+static void count_traffic(struct phased_plan *p, const struct sizes *z)
+{
+    const double weights = (z->L - p->weights.n_kept) * z->layer,
+                 gradients = (z->L - p->weights.n_gradients_kept) * z->layer,
+                 inputs = (z->L + 1 - p->place.n_inputs_kept) * z->input,
+                 residuals = p->place.residuals_kept ? 0 : z->residual;
+    p->disk = z->moments + (weights > 0 ? z->L * z->layer + z->outside : 0) +
+              (gradients > 0 ? z->L * z->layer + z->outside : 0) +
+              (inputs > 0 ? (z->L + 1) * z->input : 0) + residuals + z->outside_blocks;
+    p->read = z->moments + 3 * weights + 2 * gradients + 2 * inputs + (z->L + 1) * residuals +
+              z->outside_blocks;
+    p->write =
+        z->moments + weights + gradients + inputs + (z->L + 1) * residuals + z->outside_blocks;
+}
+
+int phased_plan(struct phased_plan *out, const struct run_config *c, const struct config *shape,
+                const struct step_config *s, double model_bytes)
+{
+    struct sizes z;
+    *out = (struct phased_plan){0};
+    if (!c->execution.phased || c->lora.rank > 0 || c->execution.replicas > 1)
+        return 0;
+    int rc = measure(&z, c, shape, s, model_bytes);
+    if (rc != 0)
+        return rc;
+    const double limit = (double)c->execution.memory * 1e9;
+    const double work =
+        most(z.walk, (WEIGHT_SLOTS + GRADIENT_SLOTS) * z.layer + z.input_slots + z.residual_slots);
+    const double least = 2 * z.outside + work;
+    double left = limit - z.other - least;
+    if (limit > 0 && left < 0)
+        return err_set(ERR_NOMEM,
+                       "memory is %g GB, but a step with one layer at a time needs %.2f GB",
+                       (double)c->execution.memory, (z.other + least) / 1e9);
+    left = left > 0 ? left : 0;
+    const double room = left;
+    out->streams = true;
+    out->place.micro_batches = z.M;
+    out->place.residuals_kept = keep_some(&left, z.residual, 1) > 0;
+    out->weights.n_kept = keep_some(&left, z.layer, z.L);
+    out->place.n_inputs_kept = keep_some(&left, z.input, z.L + 1);
+    out->weights.n_gradients_kept = keep_some(&left, z.layer, z.L);
+    out->memory = least + (room - left);
+    out->all = z.other + out->memory;
+    count_traffic(out, &z);
+    return 0;
+}

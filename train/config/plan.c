@@ -107,9 +107,10 @@ static struct moment_bytes moment_bytes(const struct run_config *c, double n)
     const size_t first =
         dtype_bytes(optimizer_moment(&c->optimizer, (enum dtype)c->training.precision));
     const double each = (double)(first + sizeof(float)), most = optimizer_disk_part(false);
-    if (c->execution.phased && c->lora.rank == 0) /* among what is on disk (phased_plan.h) */
+    const bool phased = c->execution.phased && c->execution.replicas == 1;
+    if (phased && c->lora.rank == 0) /* among what is on disk (phased_plan.h) */
         return (struct moment_bytes){0};
-    if (!c->execution.phased)
+    if (!phased)
         return (struct moment_bytes){.first = n * (double)first, .second = n * sizeof(float)};
     return (struct moment_bytes){.at_work = (n < most ? n : most) * each, .disk = n * each};
 }

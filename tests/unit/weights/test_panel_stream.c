@@ -173,6 +173,46 @@ static void any_memory_gives_the_same_bits(void **state)
     clear_cache();
 }
 
+static void expect_logits(struct model *m, const float *want)
+{
+    float *got = compute(m);
+    assert_memory_equal(got, want, (N + 4) * (size_t)m->config.n_vocab * sizeof *got);
+    mem_free(got);
+}
+
+/* As training publishes them: other weights in the place of those on disk, and these once more. */
+static void weights_are_replaced_and_come_back(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"tied", "untied"},
+                             *const others[] = {"random:gpt2," SHAPE,
+                                                "random:gpt2,tie_word_embeddings=off," SHAPE};
+    for (int i = 0; i < 4; i++) {
+        struct model *m, *other;
+        struct source s;
+        struct layer_stream_file before;
+        const struct layer_stream_plan plan = plan_of(i < 2 ? 0 : 3, i % 2 == 0);
+        assert_ok(load(&other, others[i % 2], DTYPE_F16, PLENTY, NULL));
+        assert_ok(load(&m, names[i % 2], DTYPE_F16, (struct load_memory){.plan = &plan}, &CACHE));
+        float *want = compute(m), *want_other = compute(other);
+        assert_memory_not_equal(want, want_other, (size_t)m->config.n_vocab * sizeof *want);
+        assert_ok(source_open_model(&s, other));
+        assert_ok(panel_stream_replace(&m->params, &s, &before));
+        expect_logits(m, want_other);
+        assert_ok(panel_stream_restore(&m->params, &before));
+        expect_logits(m, want);
+        assert_ok(panel_stream_replace(&m->params, &s, &before));
+        layer_stream_close(&before);
+        expect_logits(m, want_other);
+        source_close(&s);
+        mem_free(want);
+        mem_free(want_other);
+        model_free(m);
+        model_free(other);
+    }
+    clear_cache();
+}
+
 /* The entry is one that loads into memory too, and the other way round. */
 static void entries_are_those_of_models_in_memory(void **state)
 {
@@ -350,6 +390,7 @@ static void what_fits_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(any_memory_gives_the_same_bits),
+                                       cmocka_unit_test(weights_are_replaced_and_come_back),
                                        cmocka_unit_test(entries_are_those_of_models_in_memory),
                                        cmocka_unit_test(there_need_be_no_entry),
                                        cmocka_unit_test(damage_is_found),

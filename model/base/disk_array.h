@@ -56,7 +56,7 @@ void disk_array_fail(struct disk_array *a, int rc);
 /* to [bytes] = those from `first` on, wherever they are; nothing is entered. */
 int disk_array_read(struct disk_array *a, void *to, size_t first, size_t bytes);
 
-/* Bytes that a step reads and writes, and room on the disk. */
+/* The room that its working file takes; 0: all of it is kept. */
 uint64_t disk_array_file_bytes(const struct disk_array *a);
 
 #endif

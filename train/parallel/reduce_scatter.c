@@ -7,6 +7,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "train/parallel/round_plan.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -19,27 +20,6 @@ enum {
     PARTS = 1 << 21, /* those of all ranks together */
     IN_FLIGHT = 2,
     MOMENT_NS = 5000000
-};
-
-/* Where a node lies: in memory of the slice, or a block of the round in progress. */
-struct node_place {
-    bool received; /* else in a slot */
-    int at;
-};
-
-/* right = left + right */
-struct scatter_join {
-    struct node_place left, right;
-};
-
-/* How the blocks of a round join; what is left goes to slots 0, 1, ... */
-struct round_plan {
-    int round, n; /* n: blocks of it */
-    struct scatter_join *joins;
-    int n_joins;
-    int begins[GRADIENT_NODES]; /* the first block of each node on the stack */
-    struct node_place stack[GRADIENT_NODES];
-    int depth;
 };
 
 struct scatter_flight {
@@ -78,51 +58,9 @@ int reduce_scatter_block(int size, int rank, int i)
 {
     return i * size + rank;
 }
-
-/* ---- the tree ---- */
-
-/* One more block: parts that are whole join. joins NULL: they are not listed. */
-static void push_block(struct round_plan *p, int n_blocks, int block, struct node_place place,
-                       bool listed)
-{
-    int from = block;
-    for (; p->depth > 0 &&
-           gradient_blocks_are_parts(n_blocks, p->begins[p->depth - 1], from, block + 1);
-         p->depth--) {
-        if (listed)
-            p->joins[p->n_joins++] = (struct scatter_join){p->stack[p->depth - 1], place};
-        from = p->begins[p->depth - 1];
-    }
-    p->begins[p->depth] = from;
-    p->stack[p->depth++] = place;
-}
-
 int reduce_scatter_slots(int n_blocks, int size)
 {
-    struct round_plan p = {0};
-    int most = 0;
-    for (int block = 0; block < n_blocks; block++) {
-        push_block(&p, n_blocks, block, (struct node_place){0}, false);
-        const bool ends = (block + 1) % size == 0 || block + 1 == n_blocks;
-        most = ends && p.depth > most ? p.depth : most;
-    }
-    return most;
-}
-
-/* The plan of a round from that of the round before. */
-static void plan_round(struct reduce_scatter *r, int round)
-{
-    struct round_plan *p = &r->plan;
-    const int size = world_size(), first = round * size;
-    if (round == 0)
-        p->depth = 0;
-    for (int i = 0; i < p->depth; i++) /* where the round before has left them */
-        p->stack[i] = (struct node_place){false, i};
-    p->round = round;
-    p->n = r->n_blocks - first < size ? r->n_blocks - first : size;
-    p->n_joins = 0;
-    for (int i = 0; i < p->n; i++)
-        push_block(p, r->n_blocks, first + i, (struct node_place){true, i}, true);
+    return round_plan_slots(n_blocks, size);
 }
 
 /* ---- memory ---- */
@@ -172,7 +110,7 @@ static int copy_shape(struct reduce_scatter *r, const struct reduce_scatter_shap
     r->most_pending = s->most_pending;
     r->dtype = s->dtype;
     r->part = PARTS / size < PART ? (size_t)(PARTS / size) : PART;
-    r->n_slots = reduce_scatter_slots(s->n_blocks, size);
+    r->n_slots = round_plan_slots(s->n_blocks, size);
     r->bounds = mem_array((size_t)size + 1, sizeof *r->bounds);
     r->units = mem_array((size_t)s->n_units, sizeof *r->units);
     if (r->bounds == NULL || r->units == NULL)
@@ -271,7 +209,7 @@ static void ship_unit(struct reduce_scatter *r, int64_t shipment)
     const int round = (int)(shipment / r->n_units);
     const size_t n = count_parts(r, u);
     if (shipment % r->n_units == 0)
-        plan_round(r, round);
+        round_plan_next(&r->plan, r->n_blocks, world_size(), round);
     for (size_t k = 0; k <= n; k++) {
         if (k < n)
             begin_part(r, u, k);

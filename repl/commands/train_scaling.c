@@ -34,7 +34,7 @@ static const struct cluster_word {
     {"disk", offsetof(struct cluster, disk), 1e9, 1e6},
     {"gflops", offsetof(struct cluster, flops), 1e9, 1e9},
     {"stream", offsetof(struct cluster, stream), 1e9, 1e6},
-    {"memory", offsetof(struct cluster, memory), 1e9, 1e9},
+    {"rank_memory", offsetof(struct cluster, memory), 1e9, 1e9},
 };
 
 /* What stands behind NAME= in a word; NULL: another name. */

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh.inc"
 cd "$TMPDIR" || exit 1
 plan() { "$PRATTLE" train nanogpt-shakespeare data=generated --plan --threads 1 "$@" 2>&1; }
-given="gflops=100 stream=40 memory=64 global_batch_size=512 gradient_blocks=8"
+given="gflops=100 stream=40 rank_memory=64 global_batch_size=512 gradient_blocks=8"
 
 out=$(plan ranks=8 link=1 latency=10 disk=1 $given)
 has "the cluster" "8 processes, each of 100 GFLOP/s in training, 40 GB/s and 64 GB of memory; link: 1 GB/s, 10 us; disk: 1 GB/s" "$out"
@@ -22,7 +22,7 @@ has "without words of a cluster there is none" "" "$(plan | grep cluster)"
 has "a cluster has a link" "a cluster has ranks=N and link=GB/s, or link=auto under mpirun" "$(plan ranks=4)"
 has "and processes" "a cluster has ranks=N and link=GB/s" "$(plan link=4)"
 has "whole ones" "ranks is 2.5, must be a whole number" "$(plan ranks=2.5 link=1)"
-for word in ranks=0 ranks=-1 ranks=nan ranks= link=0 link=-1 link=x latency=-1 latency=nan disk=0 gflops=inf memory=0; do
+for word in ranks=0 ranks=-1 ranks=nan ranks= link=0 link=-1 link=x latency=-1 latency=nan disk=0 gflops=inf rank_memory=0; do
     is "$word is refused" 1 "$(plan ranks=2 link=1 $word | grep -c "${word%%=*} is .*, must be ")"
 done
 has "link=auto is between two processes" "link is auto, which is measured between two processes" "$(plan ranks=4 link=auto)"

@@ -17,6 +17,7 @@
 #include "model/base/progress.h"
 #include "repl/session/processes.h"
 #include "repl/terminal/term.h"
+#include "train/parallel/cleaner.h"
 #include "train/parallel/plugin.h"
 
 #include <errno.h>
@@ -293,6 +294,8 @@ int launcher_run(const struct launcher_call *c, struct launcher_end *end)
             kill(l.pid, SIGTERM);
         while (waitpid(l.pid, &status, 0) < 0 && errno == EINTR)
             pass_interrupt(&l);
+        if (WIFSIGNALED(status))
+            cleaner_remove(l.pid);
         if (rc == 0)
             rc = launcher_notes_end(&l.notes, status, l.interrupts);
         *end = l.notes.end;

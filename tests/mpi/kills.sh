@@ -11,7 +11,7 @@ RANDOM=${SEED:-$$}
 echo "# SEED=${SEED:-$$}"
 
 # start WORDS...: in the background.
-start() { "$PRATTLE" "$@" replicas=$((RANDOM % 3 + 2)) elastic=on >>log 2>err & launcher=$!; }
+start() { "$PRATTLE" "$@" replicas=$((RANDOM % 3 + 2)) elastic=on >>log 2>err & launcher=$!; disown; }
 # begin_or_resume FOLDER
 begin_or_resume() {
     if [ -n "$(newest "$1")" ]; then
@@ -42,15 +42,14 @@ until [ $kills -ge "$KILLS" ] || [ $bad -ne 0 ]; do
     while :; do
         sleep 0.$(printf %03d $((RANDOM % 900)))
         if ! kill -0 $launcher 2>/dev/null; then
-            wait $launcher 2>/dev/null
-            [ -e run/step-$(printf %06d "$STEPS") ] && [ "$(processes "$TMPDIR/run")" -eq 0 ] && break
             gone "$TMPDIR/run" >"$TMPDIR/gone"
+            [ -e run/step-$(printf %06d "$STEPS") ] && break
             begin_or_resume run
-        elif [ $((RANDOM % 3)) -gt 0 ] && kill_one; then
-            kills=$((kills + 1)) victims+="$victim, "
+        elif [ "$(wc -l <<<"$victims")" -le 8 ] && [ $((RANDOM % 3)) -gt 0 ] && kill_one; then
+            kills=$((kills + 1)) victims+="$victim, "$'\n'
         fi
     done
-    is "run $runs, $kills kills so far: ${victims}the bits of one that lost nothing" "$want" "$(digest run)"
+    is "run $runs, $kills kills so far: ${victims//$'\n'/}the bits of one that lost nothing" "$want" "$(digest run)"
     is "  and nothing is left" "0 " "$(gone "$TMPDIR/run") $(left)"
 done
 finish

@@ -106,3 +106,36 @@ void cleaner_start(void)
     clean(&l, launcher);
     _exit(0);
 }
+
+/* Where Open MPI has its folders: its own setting, or the first of these. */
+static const char *find_base(void)
+{
+    static const char *const names[] = {"OMPI_MCA_orte_tmpdir_base", "TMPDIR", "TEMP", "TMP"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *path = getenv(names[i]);
+        if (path != NULL && *path == '/')
+            return path;
+    }
+    return "/tmp";
+}
+
+void cleaner_remove(pid_t mpirun)
+{
+    char path[PATH_MAX], end[32];
+    const char *base = find_base();
+    DIR *d = opendir(base);
+    if (d == NULL)
+        return;
+    snprintf(end, sizeof end, ".%u", (unsigned)geteuid());
+    for (const char *name; (name = folder_entry_next(d)) != NULL;) {
+        const size_t n = strlen(name), m = strlen(end);
+        if (strncmp(name, "ompi.", 5) != 0 || n < m || strcmp(name + n - m, end) != 0 ||
+            snprintf(path, sizeof path, "%s/%s/pid.%ld", base, name, (long)mpirun) >=
+                (int)sizeof path)
+            continue;
+        nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+        *strrchr(path, '/') = '\0';
+        rmdir(path);
+    }
+    folder_entry_close(d);
+}

@@ -128,6 +128,9 @@ static void add_figures(struct figures *f, const struct metrics *m, bool in_rows
         add_figure(f, 0, "scale %.0f", "scale %.0f", m->loss_scale);
     if (m->skipped > 0)
         add_figure(f, 0, "%" PRId64 " skipped", "%" PRId64 " skipped", m->skipped);
+    if (m->waited > 0)
+        add_figure(f, 0, "rank %d waited for %.0f %%", "rank %d waits %.0f %%", m->waited_rank,
+                   100 * m->waited);
     if (with_left && left_s > 0)
         add_figure(f, 0, "%s left", "%s left", duration_text(left, left_s));
     if (m->step > 0 && m->validation_step == m->step)

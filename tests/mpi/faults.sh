@@ -41,6 +41,19 @@ is "  nothing is left" "0 " "$(gone "$TMPDIR/run") $(left)"
 has "it can be as many again" "[finished at step $((STEPS + 2))" \
     "$("$PRATTLE" train resume run steps=$((STEPS + 2)) replicas=3)"
 
+# One is slow: it is stopped for most of the time, though never for long.
+STEPS=150 one whole micro_batch_size=1 gradient_blocks=8 >log
+STEPS=150 start slow micro_batch_size=1 gradient_blocks=8 log_every=10 replicas=2
+until find_processes && [ ${#ranks[@]} -eq 2 ]; do sleep 0.05; kill -0 $launcher || break; done
+while kill -STOP "${ranks[1]}" 2>/dev/null; do
+    sleep 0.04
+    kill -CONT "${ranks[1]}" 2>/dev/null
+    sleep 0.02
+done
+wait $launcher
+is "a slow one" "0 $(STEPS=150 digest whole)" "$? $(STEPS=150 digest slow)"
+has "  lets others wait, which is shown" "rank 0 waited for " "$(grep ^step log)"
+has "  and kept" '"waited_rank":0.0' "$(cat slow/metrics.jsonl)"
 STEPS=1000000
 start stopped
 until_newer stopped "" && find_processes

@@ -30,6 +30,10 @@ many 2 some micro_batch_size=1 gradient_blocks=4 optimizer=lamb zero=2 eval_ever
 is "the same with gradients in slices" "$(digest whole)" "$(digest some)"
 is "the lines of metrics" "$(grep -oE '"(step|loss|accuracy|tokens)":[0-9.]*' whole/metrics.jsonl)" \
     "$(grep -oE '"(step|loss|accuracy|tokens)":[0-9.]*' some/metrics.jsonl)"
+one whole micro_batch_size=1 log_activations_every=10 >log 2>err
+many 3 some micro_batch_size=1 log_activations_every=10 >log3 2>err
+figures() { grep activation "$1/metrics.jsonl" | grep -oE '"[^"]*":-?[0-9][-+0-9.e]*' | awk -F '":' '{printf "%s %.6g\n", $1, $2}'; }
+is "activations are those of all windows" "52 $(figures whole)" "$(figures some | wc -l) $(figures some)"
 one whole micro_batch_size=2 lora.rank=2 >/dev/null 2>err
 many 2 some micro_batch_size=1 lora.rank=2 >/dev/null 2>err
 is "an adapter" "$(sha256sum <whole/step-000020/adapter_model.safetensors)" \

@@ -1,8 +1,8 @@
 #include "train/config/devices.h"
 
+#include "train/parallel/division.h"
 #include "train/parallel/layout.h"
 #include "train/parallel/pipeline.h"
-#include "train/parallel/reduction.h"
 #include "train/step/step_memory.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static int find_bytes(double *out, const struct run_config *c, const struct conf
     const int stage = layout_stage_of(l, rank);
     struct step_config step = *whole;
     struct step_bytes b;
-    reduction_blocks(step.gradient_blocks, l->replicas, layout_replica_of(l, rank),
+    division_share(step.gradient_blocks, l->replicas, layout_replica_of(l, rank),
                      &step.first_block, &step.last_block);
     const int of_block = c->training.gradient_accumulation / step.gradient_blocks;
     step.stage = layout_stage(l, stage);

@@ -3,8 +3,8 @@
 #include "train/config/devices.h"
 #include "train/config/phased_plan.h"
 #include "train/config/suggest.h"
+#include "train/parallel/division.h"
 #include "train/parallel/reduce_scatter.h"
-#include "train/parallel/reduction.h"
 #include "train/step/weights.h"
 
 #include <inttypes.h>
@@ -150,8 +150,8 @@ static void plan_replica(const struct run_config *c, const struct config *shape,
                          struct step_config *step)
 {
     run_config_step(c, shape, step);
-    reduction_blocks(step->gradient_blocks, c->execution.replicas, c->execution.replicas - 1,
-                     &step->first_block, &step->last_block);
+    division_share(step->gradient_blocks, c->execution.replicas, c->execution.replicas - 1,
+                   &step->first_block, &step->last_block);
 }
 
 static int plan_step(const struct run_config *c, const struct config *shape, enum dtype held,

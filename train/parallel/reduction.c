@@ -43,21 +43,16 @@ struct reduction {
     struct flight flights[IN_FLIGHT];
 };
 
-void reduction_blocks(int n, int size, int rank, int *first, int *last)
-{
-    par_split(n, rank, size, first, last);
-}
-
 /* ---- the tree ---- */
 
 /* The nodes that the blocks of one rank are joined to there, behind the `at` there are; nodes NULL:
  * only counted. */
-static int add_nodes(struct owned_node *nodes, int at, int n_blocks, int size, int rank)
+static int add_nodes(struct owned_node *nodes, int at, const int *firsts, int size, int rank)
 {
     struct owned_node own[GRADIENT_NODES];
-    int first, last, n = 0;
-    reduction_blocks(n_blocks, size, rank, &first, &last);
-    for (int block = first; block < last; block++) {
+    const int n_blocks = firsts[size];
+    int n = 0;
+    for (int block = firsts[rank]; block < firsts[rank + 1]; block++) {
         int from = block;
         while (n > 0 && gradient_blocks_are_parts(n_blocks, own[n - 1].first, from, block + 1))
             from = own[--n].first;
@@ -129,7 +124,7 @@ static bool allocate_reduction(struct reduction *r, const size_t *bounds)
     return done;
 }
 
-int reduction_new(struct reduction **out, const struct rank_group *g, int n_blocks,
+int reduction_new(struct reduction **out, const struct rank_group *g, const int *firsts,
                   const size_t *bounds, enum dtype dtype)
 {
     const int size = g->size;
@@ -143,7 +138,7 @@ int reduction_new(struct reduction **out, const struct rank_group *g, int n_bloc
     r->part = longest < PART ? longest : PART;
     r->n_parts = r->part == 0 ? 0 : (int)((longest + r->part - 1) / r->part);
     for (int i = 0; i < size; i++) {
-        const int n = add_nodes(NULL, 0, n_blocks, size, i);
+        const int n = add_nodes(NULL, 0, firsts, size, i);
         r->n_nodes += n;
         r->max_nodes = n > r->max_nodes ? n : r->max_nodes;
     }
@@ -152,8 +147,8 @@ int reduction_new(struct reduction **out, const struct rank_group *g, int n_bloc
         return ERR_NOMEM;
     }
     for (int i = 0, at = 0; i < size; i++)
-        at += add_nodes(r->nodes, at, n_blocks, size, i);
-    list_joins(r, n_blocks);
+        at += add_nodes(r->nodes, at, firsts, size, i);
+    list_joins(r, firsts[size]);
     *out = r;
     return 0;
 }

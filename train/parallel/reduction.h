@@ -12,19 +12,17 @@
 #include "train/parallel/group.h"
 #include "train/step/gradient_blocks.h"
 
-/* Which of n blocks a rank has: contiguous runs, whose lengths differ by at most one. */
-void reduction_blocks(int n, int size, int rank, int *first, int *last);
-
 struct reduction; /* buffers, and which nodes are joined in which order */
 
 /*
- * Of gradients of a step of n blocks, which the ranks of a group share, for as long as the world is
- * as it is.
+ * Of gradients of a step whose blocks the ranks of a group share, for as long as the world and its
+ * division are as they are.
  *
+ * firsts  [size + 1], which blocks each rank has (division.h); looked at now only
  * bounds  [size + 1], where the slices begin, in elements; copied
  * returns ERR_NOMEM, or 0
  */
-int reduction_new(struct reduction **out, const struct rank_group *g, int n_blocks,
+int reduction_new(struct reduction **out, const struct rank_group *g, const int *firsts,
                   const size_t *bounds, enum dtype dtype);
 void reduction_free(struct reduction *r);
 /*

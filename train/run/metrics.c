@@ -233,6 +233,8 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
         {.group = "speed", .name = "tokens_per_s", .x = m->tokens_per_s},
         {.group = "speed", .name = "samples_per_s", .x = m->samples_per_s},
         {.group = "speed", .name = "share", .x = m->share, .left_out = m->share == 0},
+        {.group = "speed", .name = "waited", .x = m->waited, .left_out = m->waited == 0},
+        {.group = "speed", .name = "waited_rank", .x = m->waited_rank, .left_out = m->waited == 0},
         {.group = "train", .name = "skipped", .x = (double)m->skipped},
         {.group = "train", .name = "loss_scale", .x = m->loss_scale, .left_out = !scaled},
         {.group = "train", .name = "overflows", .x = (double)m->overflows, .left_out = !scaled},
@@ -275,10 +277,11 @@ static int parse_line(struct metrics *m, char **label, const json_t *o)
                {"tokens_per_s", &m->tokens_per_s},
                {"samples_per_s", &m->samples_per_s},
                {"share", &m->share},
+               {"waited", &m->waited},
                {"loss_scale", &m->loss_scale},
                {"validation_loss", &m->validation_loss}};
     const char *text = "";
-    double left_s = -1, skipped = 0;
+    double left_s = -1, skipped = 0, waited_rank = 0;
     int64_t tokens = 0;
     int rc = 0;
     *m = (struct metrics){.loss = NAN, .grad_norm = NAN, .validation_step = -1, .best_step = -1};
@@ -294,7 +297,10 @@ static int parse_line(struct metrics *m, char **label, const json_t *o)
         rc = json_take_number(o, "left_s", 0, 1e300, &left_s);
     if (rc == 0)
         rc = json_take_number(o, "skipped", 0, 1e15, &skipped);
+    if (rc == 0)
+        rc = json_take_number(o, "waited_rank", 0, 65536, &waited_rank);
     m->skipped = (int64_t)skipped;
+    m->waited_rank = (int)waited_rank;
     m->tokens = (uint64_t)tokens;
     if (left_s >= 0)
         m->end_hours = m->hours + left_s / 3600;

@@ -112,7 +112,7 @@ int run_build(struct run *r, const struct run_config *c, struct model *m,
         (rc = open_data(r)) == 0 && (rc = open_weights(r, open)) == 0 &&
         (rc = run_adapter_open(r)) == 0 && (rc = open_optimizer(r)) == 0 &&
         (rc = run_adapter_guard(r)) == 0 && (rc = run_publish_open(r)) == 0 &&
-        (rc = run_ranks_open(r)) == 0 && (rc = run_shares_open(r, run_ranks_stopped)) == 0 &&
+        (rc = run_shares_open(r, run_ranks_stopped)) == 0 && (rc = run_ranks_open(r)) == 0 &&
         (rc = run_pipeline_open(r)) == 0)
         rc = run_fit_team(r);
     /* An adapter has a guard of its own; other weights are as the model has them. */

@@ -5,22 +5,24 @@
 #include "model/base/mem.h"
 #include "model/base/profile.h"
 #include "model/base/progress.h"
-#include "train/parallel/reduction.h"
+#include "train/parallel/division.h"
 #include "train/run/inside.h"
 #include "train/run/scatter.h"
+#include "train/run/waits.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { SENTENCE = 900 };
+enum { SENTENCE = 900, DIVIDE_STEPS = 16 /* then twice as many, and so on */ };
 
 /* The words of rank 0. */
-enum word { WORD_STEP, WORD_STATE, WORD_WEIGHTS, WORD_END };
+enum word { WORD_STEP, WORD_STATE, WORD_WEIGHTS, WORD_DIVIDE, WORD_END };
 
 /* How micro-batches ended; or what rank 0 makes of it. */
 struct meeting {
     int rank, rc;
     double hours, line_hours; /* of rank 0 */
+    double busy_s;            /* at work until then */
     char sentence[SENTENCE];
 };
 
@@ -34,6 +36,10 @@ struct run_ranks {
     struct transfer *receiving; /* [size] */
     struct transfer *sending;   /* [size] */
     enum word word;
+    double begun_s; /* of the step */
+    struct waits waits;
+    double *busy;     /* [size], of the step */
+    int divide_steps; /* after which blocks may move */
 };
 
 static int allocate_ranks(struct run_ranks *k)
@@ -42,7 +48,11 @@ static int allocate_ranks(struct run_ranks *k)
     k->inbox = mem_array(size, sizeof *k->inbox);
     k->receiving = mem_array(size, sizeof *k->receiving);
     k->sending = mem_array(size, sizeof *k->sending);
-    return k->inbox == NULL || k->receiving == NULL || k->sending == NULL ? ERR_NOMEM : 0;
+    k->busy = mem_array(size, sizeof *k->busy);
+    return waits_init(&k->waits, (int)size) != 0 || k->busy == NULL || k->inbox == NULL ||
+                   k->receiving == NULL || k->sending == NULL
+               ? ERR_NOMEM
+               : 0;
 }
 
 /* Rank 0's, to all others. */
@@ -64,14 +74,10 @@ void run_ranks_close(struct run *r)
     mem_free(k->inbox);
     mem_free(k->receiving);
     mem_free(k->sending);
+    mem_free(k->busy);
+    waits_release(&k->waits);
     mem_free(k);
     r->ranks = NULL;
-}
-
-void run_ranks_blocks(const struct run *r, int *first, int *last)
-{
-    reduction_blocks(r->config.training.gradient_blocks, r->layout.replicas,
-                     layout_replica_of(&r->layout, world_rank()), first, last);
 }
 
 int run_ranks_micro(const struct run *r)
@@ -101,21 +107,25 @@ bool run_ranks_has_state(const struct run *r)
 
 /* ---- opening ---- */
 
-int run_ranks_open(struct run *r)
+void run_ranks_take_division(struct run *r)
 {
     const struct training_section *t = &r->config.training;
     const int of_block = t->gradient_accumulation / t->gradient_blocks;
     int first, last;
+    run_shares_blocks(r, &first, &last);
+    r->ranks->n_micro = run_scatter_is_on(r) ? run_scatter_micro(r) : (last - first) * of_block;
+    r->ranks->offset = (uint64_t)first * (uint64_t)of_block * (uint64_t)t->micro_batch_size;
+}
+
+int run_ranks_open(struct run *r)
+{
     if (world_size() == 1)
         return 0;
     struct run_ranks *k = r->ranks = mem_alloc(sizeof *k);
     if (k == NULL)
         return ERR_NOMEM;
-    run_ranks_blocks(r, &first, &last);
-    k->n_micro = (last - first) * of_block;
-    k->offset = (uint64_t)first * (uint64_t)of_block * (uint64_t)t->micro_batch_size;
-    if (run_scatter_is_on(r))
-        k->n_micro = run_scatter_micro(r);
+    k->divide_steps = DIVIDE_STEPS;
+    run_ranks_take_division(r);
     return allocate_ranks(k);
 }
 
@@ -125,6 +135,7 @@ static void begin_meeting(struct run *r)
 {
     struct run_ranks *k = r->ranks;
     k->said = false;
+    k->begun_s = clock_s();
     for (int i = 1; i < world_size() && world_rank() == 0; i++)
         world_receive(i, TAG_MEETING, &k->inbox[i], sizeof k->inbox[i], &k->receiving[i]);
 }
@@ -137,7 +148,7 @@ void run_ranks_begin_step(struct run *r)
     begin_meeting(r);
 }
 
-bool run_ranks_follow(struct run *r)
+enum run_order run_ranks_follow(struct run *r)
 {
     for (;;) {
         enum word word;
@@ -148,8 +159,33 @@ bool run_ranks_follow(struct run *r)
         }
         if (word == WORD_STEP)
             begin_meeting(r);
-        return word == WORD_STEP;
+        if (word == WORD_DIVIDE)
+            world_broadcast(run_shares_firsts(r), run_shares_firsts_bytes(r), 0);
+        return word == WORD_STEP ? ORDER_STEP : word == WORD_DIVIDE ? ORDER_DIVIDE : ORDER_END;
     }
+}
+
+bool run_ranks_divide(struct run *r)
+{
+    struct run_ranks *k = r->ranks;
+    const bool fixed = r->layout.stages > 1 || r->scatter != NULL; /* which takes turns */
+    if (k == NULL || fixed || k->waits.steps < k->divide_steps)
+        return false;
+    const bool moves = division_balance(run_shares_firsts(r), r->config.training.gradient_blocks,
+                                        world_size(), k->waits.since);
+    waits_begin(&k->waits);
+    if (!moves)
+        return false;
+    k->divide_steps *= 2;
+    say_word(k, WORD_DIVIDE);
+    world_broadcast(run_shares_firsts(r), run_shares_firsts_bytes(r), 0);
+    return true;
+}
+
+/* The stages of a pipeline wait for each other in any case. */
+double run_ranks_waited(struct run *r, int *rank)
+{
+    return r->ranks == NULL || r->layout.stages > 1 ? 0 : waits_take_line(&r->ranks->waits, rank);
 }
 
 /* What rank 0 makes of the step, to all. */
@@ -172,9 +208,9 @@ static void stop_step(struct run *r, const struct meeting *m)
     say_verdict(r);
 }
 
-static struct meeting met(int rc)
+static struct meeting met(const struct run_ranks *k, int rc)
 {
-    struct meeting m = {.rank = world_rank(), .rc = rc};
+    struct meeting m = {.rank = world_rank(), .rc = rc, .busy_s = clock_s() - k->begun_s};
     if (rc != 0)
         snprintf(m.sentence, sizeof m.sentence, "%s", err_text());
     return m;
@@ -209,15 +245,18 @@ static void meet_as_first(struct run *r, int rc)
 {
     struct run_ranks *k = r->ranks;
     const double begun = clock_s();
-    struct meeting own = met(rc);
+    struct meeting own = met(k, rc);
     if (rc != 0)
         stop_step(r, &own);
     for (int times = 0; !hear_ranks(r); world_pause(&times))
         if (interrupt_pending()) {
-            own = met(err_set(ERR_INTERRUPTED, "paused"));
+            own = met(k, err_set(ERR_INTERRUPTED, "paused"));
             stop_step(r, &own);
         }
+    for (int i = 0; i < world_size(); i++)
+        k->busy[i] = i == 0 ? own.busy_s : k->inbox[i].busy_s;
     if (!k->said) {
+        waits_add(&k->waits, k->busy);
         const double waited = (clock_s() - begun) / 3600;
         r->state.hours += waited;
         r->state.tally.hours += waited;
@@ -230,7 +269,7 @@ static void meet_as_first(struct run *r, int rc)
 static void meet_as_other(struct run *r, int rc)
 {
     struct run_ranks *k = r->ranks;
-    const struct meeting own = met(rc);
+    const struct meeting own = met(k, rc);
     struct transfer x[2] = {0};
     world_send(0, TAG_MEETING, &own, sizeof own, &x[0]);
     world_receive(0, TAG_VERDICT, &k->verdict, sizeof k->verdict, &x[1]);

@@ -24,11 +24,19 @@ int run_ranks_open(struct run *r);
 void run_ranks_close(struct run *r);
 /* Rank 0: the next step begins. */
 void run_ranks_begin_step(struct run *r);
-/* Others: wait for rank 0's word; whether a step begins, else it was the last. */
-bool run_ranks_follow(struct run *r);
+/* Others: wait for rank 0's word. ORDER_DIVIDE: as after run_ranks_divide. */
+enum run_order { ORDER_END, ORDER_STEP, ORDER_DIVIDE };
+enum run_order run_ranks_follow(struct run *r);
 
-/* Which of the gradient blocks are this rank's. */
-void run_ranks_blocks(const struct run *r, int *first, int *last);
+/* Rank 0, between steps: whether some ranks wait so long for others that blocks of the steps to
+ * come are theirs now; then all have to fit their steps to it (run_refit_step). */
+bool run_ranks_divide(struct run *r);
+/* All, then: which windows are its own (run_shares_blocks). */
+void run_ranks_take_division(struct run *r);
+/* The rank that has waited most since the last line, and for which share of the time; 0: none has
+ * for long. */
+double run_ranks_waited(struct run *r, int *rank);
+
 /* How many of a step's micro-batches are this rank's, and how many of the step's windows lie before
  * the first, or zero=2 before that of r->micro. */
 int run_ranks_micro(const struct run *r);

@@ -6,6 +6,7 @@
 #include "train/config/devices.h"
 #include "train/run/inside.h"
 #include "train/parallel/world.h"
+#include "train/run/ranks.h"
 #include "train/run/speed.h"
 
 #include <math.h>
@@ -51,6 +52,8 @@ void run_fill_metrics(struct run *r)
     double targets = (double)t->sum.n_targets, busy_s = t->hours * 3600;
     double per_second = r->config.logging.tokens_per_second;
     const int n_sources = count_reads(r);
+    int waited_rank = 0;
+    const double waited = run_ranks_waited(r, &waited_rank);
     r->metrics = (struct metrics){
         .step = p->step,
         .n_steps = r->n_steps,
@@ -67,6 +70,8 @@ void run_fill_metrics(struct run *r)
         .samples_per_s = busy_s > 0 ? (double)t->windows / busy_s : 0,
         .share = sgemm_share(r),
         .step_s = t->steps > 0 ? busy_s / (double)t->steps : 0,
+        .waited = waited,
+        .waited_rank = waited_rank,
         .end_hours = run_config_end_hours(&r->config),
         .skipped = p->skipped,
         .loss_scale = p->scale.scale,

@@ -157,6 +157,11 @@ static int publish_at_end(struct run *r, int rc)
 
 static int take_profiled_step(struct run *r)
 {
+    if (run_ranks_divide(r)) {
+        const int failed = run_refit_step(r);
+        if (failed != 0)
+            return failed;
+    }
     run_ranks_begin_step(r);
     profile_begin(SPAN_STEP, r->state.step + 1);
     int rc = run_take_step(r);
@@ -167,10 +172,13 @@ static int take_profiled_step(struct run *r)
 /* As rank 0 says, which also says why a step did not go on. */
 static int follow_first(struct run *r)
 {
-    while (run_ranks_follow(r))
-        if (run_take_step(r) != 0)
+    int rc = 0;
+    for (enum run_order o; rc == 0 && (o = run_ranks_follow(r)) != ORDER_END;)
+        if (o == ORDER_DIVIDE)
+            rc = run_refit_step(r);
+        else if (run_take_step(r) != 0)
             interrupt_clear();
-    return 0;
+    return rc;
 }
 
 int run_go(struct run *r)

@@ -2,8 +2,8 @@
 
 #include "model/base/err.h"
 #include "train/optim/optimizer_config.h"
+#include "train/parallel/division.h"
 #include "train/parallel/reduce_scatter.h"
-#include "train/parallel/reduction.h"
 #include "train/run/speed.h"
 
 #include <math.h>
@@ -86,7 +86,7 @@ static int count_nodes(int blocks, int replicas, int *all)
     *all = 0;
     for (int i = 0; i < replicas; i++) {
         int begins[GRADIENT_NODES], first, last, n = 0;
-        reduction_blocks(blocks, replicas, i, &first, &last);
+        division_share(blocks, replicas, i, &first, &last);
         for (int block = first; block < last; block++) {
             int from = block;
             while (n > 0 && gradient_blocks_are_parts(blocks, begins[n - 1], from, block + 1))

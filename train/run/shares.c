@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "train/parallel/division.h"
 #include "train/parallel/reduction.h"
 #include "train/run/inside.h"
 #include "train/run/scatter.h"
@@ -10,6 +11,7 @@ struct run_shares {
     struct reduction *reductions[2]; /* of each span; NULL: there is one replica */
     bool sliced;                     /* replicas have parts of the moments (zero=1) */
     size_t *bounds;                  /* [replicas + 1] */
+    int *firsts;                     /* [replicas + 1], of the blocks of each */
     bool *flags;                     /* [world] */
 };
 
@@ -102,10 +104,41 @@ static int open_reductions(struct run *r)
     for (int i = 0; i < own.n && rc == 0; i++) {
         const struct span s = own.at[i];
         optimizer_slices(r->optimizer, s.first, s.first + s.n, peers.size, r->shares->bounds);
-        rc = reduction_new(&r->shares->reductions[i], &peers, r->config.training.gradient_blocks,
-                           r->shares->bounds, r->trainable.dtype);
+        rc = reduction_new(&r->shares->reductions[i], &peers, r->shares->firsts, r->shares->bounds,
+                           r->trainable.dtype);
     }
     return rc;
+}
+
+static void close_reductions(struct run_shares *k)
+{
+    for (int i = 0; i < 2; i++) {
+        reduction_free(k->reductions[i]);
+        k->reductions[i] = NULL;
+    }
+}
+
+void run_shares_blocks(const struct run *r, int *first, int *last)
+{
+    const int replica = layout_replica_of(&r->layout, world_rank());
+    *first = r->shares == NULL ? 0 : r->shares->firsts[replica];
+    *last = r->shares == NULL ? r->config.training.gradient_blocks : r->shares->firsts[replica + 1];
+}
+
+int *run_shares_firsts(struct run *r)
+{
+    return r->shares->firsts;
+}
+
+size_t run_shares_firsts_bytes(const struct run *r)
+{
+    return ((size_t)r->layout.replicas + 1) * sizeof *r->shares->firsts;
+}
+
+int run_shares_take_division(struct run *r)
+{
+    close_reductions(r->shares);
+    return open_reductions(r);
 }
 
 int run_shares_open(struct run *r, bool (*stopped)(struct run *r))
@@ -119,8 +152,10 @@ int run_shares_open(struct run *r, bool (*stopped)(struct run *r))
     k->sliced = r->config.execution.zero > 0 && r->layout.replicas > 1;
     k->bounds = mem_array((size_t)r->layout.replicas + 1, sizeof *k->bounds);
     k->flags = mem_array((size_t)world_size(), sizeof *k->flags);
-    if (k->bounds == NULL || k->flags == NULL)
+    k->firsts = mem_array((size_t)r->layout.replicas + 1, sizeof *k->firsts);
+    if (k->bounds == NULL || k->flags == NULL || k->firsts == NULL)
         return ERR_NOMEM;
+    division_even(k->firsts, r->config.training.gradient_blocks, r->layout.replicas);
     if (r->layout.replicas > 1)
         rc = open_reductions(r); /* which leaves the bounds of the only span there */
     if (rc == 0)
@@ -136,9 +171,9 @@ void run_shares_close(struct run *r)
     if (k == NULL)
         return;
     run_scatter_close(r);
-    for (int i = 0; i < 2; i++)
-        reduction_free(k->reductions[i]);
+    close_reductions(k);
     mem_free(k->bounds);
+    mem_free(k->firsts);
     mem_free(k->flags);
     mem_free(k);
     r->shares = NULL;
@@ -171,11 +206,32 @@ void run_shares_spread_weights(struct run *r)
                              dtype_bytes(r->trainable.dtype));
 }
 
-/* Of the first replica, as without stages. */
+/* Of the windows of all replicas, on the first: those of this rank's layers. */
+static void join_stats(struct run *r)
+{
+    const struct rank_group peers = layout_replicas(&r->layout);
+    const struct model_stage own =
+        layout_stage(&r->layout, layout_stage_of(&r->layout, world_rank()));
+    struct activation_stats *a = &r->activation_stats;
+    struct activation_sums theirs[N_ACTIVATION_SITES];
+    for (int i = 1; i < peers.size; i++)
+        for (int layer = own.first; layer < own.last; layer++) {
+            if (peers.own == 0) {
+                world_receive_whole(group_rank(&peers, i), TAG_STATE, theirs, sizeof theirs);
+                activation_stats_join(a, layer, theirs);
+            } else if (peers.own == i) {
+                world_send_whole(group_rank(&peers, 0), TAG_STATE,
+                                 &a->total[layer * N_ACTIVATION_SITES], sizeof theirs);
+            }
+        }
+}
+
 void run_shares_gather_stats(struct run *r)
 {
     const struct activation_stats *a = &r->activation_stats;
     const int rank = world_rank();
+    if (r->shares != NULL)
+        join_stats(r);
     if (r->layout.stages == 1 || layout_replica_of(&r->layout, rank) > 0)
         return;
     for (int stage = 1; stage < r->layout.stages; stage++) {

@@ -13,12 +13,24 @@
 #include "train/optim/optimizer.h"
 #include "train/step/stage.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct run;
 
 /* By each rank alone, for a run that is built; in a world of one nothing. stopped: whether the step
  * is not to go on, for scatter.h. ERR_NOMEM. */
 int run_shares_open(struct run *r, bool (*stopped)(struct run *r));
 void run_shares_close(struct run *r);
+
+/* Which of a step's gradient blocks are this rank's. */
+void run_shares_blocks(const struct run *r, int *first, int *last);
+/* Those of all replicas (parallel/division.h), in a world of several: [replicas + 1], of so many
+ * bytes. */
+int *run_shares_firsts(struct run *r);
+size_t run_shares_firsts_bytes(const struct run *r);
+/* By all ranks, between steps, where these have changed. ERR_NOMEM. */
+int run_shares_take_division(struct run *r);
 
 /* By all ranks, once the blocks of a step are done: gradients and sums of all, where those of this
  * rank were. */

@@ -11,6 +11,7 @@
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/base/progress.h"
+#include "train/parallel/world.h"
 #include "train/run/inside.h"
 #include "train/run/pipeline_step.h"
 #include "train/run/publish.h"
@@ -44,7 +45,7 @@ int run_fit_team(struct run *r)
     run_publish_forget(r);
     run_begin_step_anew(r);
     run_config_step(&r->config, &r->model->config, &s);
-    run_ranks_blocks(r, &s.first_block, &s.last_block);
+    run_shares_blocks(r, &s.first_block, &s.last_block);
     s.taken = r->scatter != NULL;
     r->threads = par_threads();
     if (r->pipeline != NULL) {
@@ -63,6 +64,17 @@ int run_fit_team(struct run *r)
     if (rc == 0)
         r->step = phased_step(r->phased_step);
     return rc;
+}
+
+int run_refit_step(struct run *r)
+{
+    int rc = run_shares_take_division(r);
+    run_ranks_take_division(r);
+    step_free(r->step);
+    r->step = NULL;
+    if (rc == 0)
+        rc = run_fit_team(r);
+    return world_agree(rc);
 }
 
 /* What the schedule counts to: where hours alone end the run, as many steps as they will

@@ -8,6 +8,8 @@ struct run;
 
 /* A step for the team as it is now; the one in progress begins once more where that has changed. */
 int run_fit_team(struct run *r);
+/* By all ranks, between steps: for the blocks that this one has from now on. ERR_NOMEM, on all. */
+int run_refit_step(struct run *r);
 /* The step in progress begins once more. */
 void run_begin_step_anew(struct run *r);
 /* The rest of it, and the step of the optimizer, by the rate that schedule_rate (optim/schedule.h)

@@ -82,6 +82,13 @@ void activation_stats_add(struct activation_stats *stats, const struct forward *
     }
 }
 
+void activation_stats_join(struct activation_stats *stats, int layer,
+                           const struct activation_sums *others)
+{
+    for (int k = 0; k < N_ACTIVATION_SITES; k++)
+        add_sums(&stats->total[layer * N_ACTIVATION_SITES + k], &others[k]);
+}
+
 struct activation_summary activation_stats_of(const struct activation_stats *stats, int layer,
                                               enum activation_site what)
 {

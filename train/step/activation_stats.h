@@ -40,6 +40,9 @@ void activation_stats_reset(struct activation_stats *stats);
  * every thread of the job; ends with a barrier. */
 void activation_stats_add(struct activation_stats *stats, const struct forward *f, int layer, int n,
                           int thread, int n_threads);
+/* Add those of a layer [N_ACTIVATION_SITES] that were gathered elsewhere. */
+void activation_stats_join(struct activation_stats *stats, int layer,
+                           const struct activation_sums *others);
 /* The statistics of one site of a layer. */
 struct activation_summary activation_stats_of(const struct activation_stats *stats, int layer,
                                               enum activation_site what);

@@ -6,6 +6,7 @@
 #include "model/base/half.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "train/parallel/division.h"
 #include "train/parallel/reduction.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ struct task {
     int n_blocks;
     size_t n;
     enum dtype dtype;
-    bool to_all;
+    bool to_all, uneven;
     const void *want; /* [n], of one process */
     struct step_result sums;
 };
@@ -74,6 +75,7 @@ static void act_rank(void *arg)
     const struct task *t = arg;
     const int size = world_size(), rank = world_rank();
     size_t bounds[9];
+    int firsts[9];
     struct reduction *r;
     struct step_result sums;
     struct gradient_blocks b = {.n = t->n_blocks, .dtype = t->dtype, .n_gradients = t->n};
@@ -86,9 +88,14 @@ static void act_rank(void *arg)
                     : i == 1  ? 0
                               : t->n * (size_t)i * (size_t)i / (size_t)(size * size);
     par_open(1 + rank % 2, false);
-    EXPECT(reduction_new(&r, &all, t->n_blocks, bounds, t->dtype) == 0);
+    division_even(firsts, t->n_blocks, size);
+    if (t->uneven) /* the last has all that others need not have */
+        for (int i = 0; i < size; i++)
+            firsts[i] = i;
+    EXPECT(reduction_new(&r, &all, firsts, bounds, t->dtype) == 0);
     for (int again = 0; again < 2; again++) {
-        reduction_blocks(t->n_blocks, size, rank, &b.first, &b.last);
+        b.first = firsts[rank];
+        b.last = firsts[rank + 1];
         do_blocks(&b, gradients, &sums, t);
         reduction_run(r, &b, gradients, &sums, t->to_all);
         const size_t from = t->to_all ? 0 : bounds[rank], to = t->to_all ? t->n : bounds[rank + 1];
@@ -115,6 +122,9 @@ static void check_sizes(struct task *t)
     for (int size = 2; size <= 5 && size <= t->n_blocks; size += size == 3 ? 2 : 1)
         for (int to_all = 0; to_all < 2; to_all++) {
             t->to_all = to_all;
+            t->uneven = false;
+            assert_int_equal(crowd_run(size, act_rank, t), 0);
+            t->uneven = true;
             assert_int_equal(crowd_run(size, act_rank, t), 0);
         }
     free_blocks(&b);

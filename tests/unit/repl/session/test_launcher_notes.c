@@ -1,0 +1,135 @@
+/* What is made of the last words of processes that were launched. */
+#include "repl/session/launcher_notes.h"
+
+#include "repl/session/processes.h"
+#include "tests/lib/test.h"
+
+#include <signal.h>
+
+enum { KILLED = SIGKILL, FAILED = 1 << 8 }; /* as waitpid has them */
+
+static const char RULE[] = "----------------------------------------\n";
+
+static bool take(struct launcher_notes *l, const char *line)
+{
+    bool taken;
+    assert_ok(launcher_notes_line(l, line, strlen(line), &taken));
+    return taken;
+}
+
+/* A line of a rank's that tells of a loss. */
+static void tell(struct launcher_notes *l, const char *text)
+{
+    char line[600];
+    snprintf(line, sizeof line, "%c%s\n", PROCESSES_LOST, text);
+    assert_true(take(l, line));
+}
+
+static void notice(struct launcher_notes *l, const char *text)
+{
+    assert_true(take(l, RULE));
+    assert_true(take(l, text));
+    assert_true(take(l, RULE));
+}
+
+static const char LOST_1[] =
+    "mpirun noticed that process rank 1 with PID 0 on node there exited on "
+    "signal 9 (Killed).\n";
+
+static void a_signal_is_what_mpirun_says(void **state)
+{
+    struct launcher_notes l;
+    (void)state;
+    launcher_notes_begin(&l);
+    assert_false(take(&l, "a line for the user\n"));
+    tell(&l, "1 1 there its process has ended");
+    tell(&l, "saved 120");
+    notice(&l, LOST_1);
+    assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_IO,
+                 "rank 1 (there) was lost: killed by signal 9");
+    assert_true(l.end.lost && !l.end.silent && !l.end.ran);
+    assert_int_equal(l.end.rank, 1);
+    assert_int_equal(l.end.n, 1);
+    assert_int_equal(l.end.saved, 120);
+    launcher_notes_release(&l);
+}
+
+/* mpirun names one that it has killed itself. */
+static void of_a_silent_one_ranks_know_more(void **state)
+{
+    struct launcher_notes l;
+    (void)state;
+    launcher_notes_begin(&l);
+    tell(&l, "2 3 away it has not been heard of for 7 s");
+    tell(&l, "0 1 here its process has ended"); /* as a consequence */
+    notice(&l, LOST_1);
+    assert_fails(
+        launcher_notes_end(&l, FAILED, 0), ERR_IO,
+        "rank 2 (away) and 2 more of its host were lost: it has not been heard of for 7 s");
+    assert_true(l.end.lost && l.end.silent);
+    assert_int_equal(l.end.rank, 2);
+    assert_int_equal(l.end.n, 3);
+    assert_int_equal(l.end.saved, -1);
+    launcher_notes_release(&l);
+}
+
+static void mpirun_may_be_lost(void **state)
+{
+    struct launcher_notes l;
+    (void)state;
+    launcher_notes_begin(&l);
+    assert_fails(launcher_notes_end(&l, KILLED, 0), ERR_IO, "mpirun was lost: killed by signal 9");
+    assert_true(l.end.lost);
+    assert_int_equal(l.end.rank, -1);
+    launcher_notes_release(&l);
+}
+
+static void an_end_in_words_is_no_loss(void **state)
+{
+    static const char own[] = "\x1e-3 not a text\n", paused[] = "\x1e-6 paused\n";
+    struct launcher_notes l;
+    (void)state;
+    launcher_notes_begin(&l);
+    l.ended = true;
+    assert_ok(buf_str(&l.ending, own));
+    assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_FORMAT, "not a text");
+    assert_true(l.end.ran && !l.end.lost);
+    launcher_notes_release(&l);
+    /* After Ctrl-C, and where mpirun has interrupted it. */
+    for (int interrupts = 0; interrupts < 2; interrupts++) {
+        launcher_notes_begin(&l);
+        l.ended = true;
+        assert_ok(buf_str(&l.ending, paused));
+        tell(&l, "1 1 there its process has ended");
+        assert_int_equal(launcher_notes_end(&l, FAILED, interrupts),
+                         interrupts > 0 ? ERR_INTERRUPTED : ERR_IO);
+        assert_int_equal(l.end.lost, interrupts == 0);
+        launcher_notes_release(&l);
+    }
+}
+
+static void other_words_are_shown(void **state)
+{
+    struct launcher_notes l;
+    (void)state;
+    launcher_notes_begin(&l);
+    tell(&l, "what is this");
+    tell(&l, "");
+    notice(&l, "There are not enough slots available.\n");
+    assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_IO,
+                 "mpirun: There are not enough slots available.");
+    assert_false(l.end.lost);
+    launcher_notes_release(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_signal_is_what_mpirun_says),
+        cmocka_unit_test(of_a_silent_one_ranks_know_more),
+        cmocka_unit_test(mpirun_may_be_lost),
+        cmocka_unit_test(an_end_in_words_is_no_loss),
+        cmocka_unit_test(other_words_are_shown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

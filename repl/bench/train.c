@@ -10,7 +10,7 @@
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/base/progress.h"
-#include "train/step/weights.h"
+#include "train/step/weights_init.h"
 #include "train/optim/optimizer.h"
 #include "train/run/speed.h"
 #include "train/step/step.h"

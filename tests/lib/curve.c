@@ -3,6 +3,7 @@
 #include "model/kernels/row_kernels.h"
 #include "tests/lib/tiny.h"
 #include "train/optim/schedule.h"
+#include "train/step/weights_init.h"
 
 struct config curve_shape(void)
 {

@@ -1,6 +1,7 @@
 #include "tests/lib/hashed.h"
 
 #include "tests/lib/test.h"
+#include "train/step/weights_init.h"
 
 #include <string.h>
 

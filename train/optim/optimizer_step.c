@@ -17,12 +17,11 @@
  */
 #include "train/optim/optimizer.h"
 
-#include "model/base/disk_walk.h"
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/kernels/optimizer_kernels.h"
 #include "model/kernels/row_kernels.h"
-#include "train/optim/optimizer_internal.h"
+#include "train/optim/optimizer_walk.h"
 
 #include <float.h>
 #include <math.h>
@@ -155,61 +154,11 @@ static void close_weights(struct run *r, const struct optimizer_pass *j)
 
 /* ---- the norm ---- */
 
-/* Piece k of the runs. */
-static int run_piece(const struct piece_runs *r, int k)
-{
-    return k < r->n[0] ? r->first[0] + k : r->first[1] + k - r->n[0];
-}
-
-/* Those of the runs that lie in pieces from to to - 1. */
-static struct piece_runs clip_runs(const struct piece_runs *r, int from, int to)
-{
-    struct piece_runs out;
-    for (int i = 0; i < 2; i++) {
-        const int end = r->first[i] + r->n[i];
-        out.first[i] = r->first[i] > from ? r->first[i] : from;
-        out.n[i] = (end < to ? end : to) - out.first[i];
-        out.n[i] = out.n[i] > 0 ? out.n[i] : 0;
-    }
-    return out;
-}
-
 /* Those of other processes too. */
 static void complete_sums(struct optimizer *o)
 {
     if (o->share.spread_sums != NULL)
         o->share.spread_sums(o->share.user, o->sums);
-}
-
-/* What is on disk, as the walk numbers it. */
-enum { MOMENTS = 1 | 2, WEIGHTS = 4, GRADIENTS = 8 };
-
-/* The pieces that are stepped here, part by part; each thread has a run of each part's. used: what
- * f reads of what may be on disk, changed: and what it writes. */
-static void walk_pieces(const struct optimizer_pass *j, int thread, int n_threads, unsigned used,
-                        unsigned changed, void (*f)(const struct optimizer_pass *j, int piece))
-{
-    const struct optimizer *o = j->o;
-    const bool walks = o->disk != NULL && (o->walks_gradients || (used & MOMENTS) != 0);
-    if (walks && thread == 0)
-        disk_walk_begin_with(o->disk, used, changed);
-    for (int part = 0; part < o->n_parts; part++) {
-        const int from = part == 0 ? 0 : o->part_ends[part - 1];
-        const struct piece_runs here = clip_runs(&o->own, from, o->part_ends[part]);
-        int first, last;
-        if (walks && thread == 0)
-            disk_walk_enter(o->disk, part);
-        if (walks)
-            par_barrier();
-        par_split(here.n[0] + here.n[1], thread, n_threads, &first, &last);
-        for (int k = first; k < last; k++)
-            f(j, run_piece(&here, k));
-        par_barrier();
-        if (walks && thread == 0)
-            disk_walk_leave(o->disk, part);
-    }
-    if (walks && thread == 0)
-        disk_walk_end(o->disk);
 }
 
 static void norm_piece(const struct optimizer_pass *j, int i)
@@ -229,7 +178,7 @@ static void norm_share(void *arg, int thread, int n_threads)
     const struct optimizer_pass *j = arg;
     profile_set(PART_OPTIMIZER);
     profile_work(0, (double)(j->o->n * dtype_bytes(j->o->dtype)) / n_threads);
-    walk_pieces(j, thread, n_threads, GRADIENTS, 0, norm_piece);
+    optimizer_walk(j->o, thread, n_threads, GRADIENTS, 0, norm_piece, j);
 }
 
 double optimizer_norm(struct optimizer *o, const void *grads, float scale)
@@ -334,16 +283,16 @@ static void step_share(void *arg, int thread, int n_threads)
     profile_set(PART_OPTIMIZER);
     profile_work(0, step_bytes(j) / n_threads);
     const unsigned steps = j->o->config.kind == OPTIMIZER_LAMB ? MOMENTS : MOMENTS | WEIGHTS;
-    walk_pieces(j, thread, n_threads, MOMENTS | WEIGHTS | GRADIENTS, j->exceeds == NULL ? steps : 0,
-                step_piece);
+    optimizer_walk(j->o, thread, n_threads, MOMENTS | WEIGHTS | GRADIENTS,
+                   j->exceeds == NULL ? steps : 0, step_piece, j);
 }
 
 static void update_share(void *arg, int thread, int n_threads)
 {
     const struct optimizer_pass *j = arg;
     profile_set(PART_OPTIMIZER);
-    walk_pieces(j, thread, n_threads, MOMENTS | WEIGHTS | GRADIENTS,
-                j->exceeds == NULL ? WEIGHTS : 0, update_piece);
+    optimizer_walk(j->o, thread, n_threads, MOMENTS | WEIGHTS | GRADIENTS,
+                   j->exceeds == NULL ? WEIGHTS : 0, update_piece, j);
 }
 
 static void run_pass(struct optimizer_pass *j)

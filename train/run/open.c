@@ -13,6 +13,7 @@
 #include "train/run/report.h"
 #include "train/run/take_step.h"
 #include "weights/load.h"
+#include "train/step/weights_init.h"
 
 static int open_data(struct run *r)
 {

@@ -40,28 +40,13 @@ struct weights {
     struct weights_disk *disk; /* has the block's layers (weights_disk.h); NULL: all is in memory */
 };
 
-/*
- * Take the weights of m, rounded to nearest in dtype, DTYPE_F32 or DTYPE_F16. They are read from
- * m's source again if that has more precision than memory and m is unchanged since; otherwise from
- * memory, with a progress note if that loses precision.
- *
- * open     m's source if it is still open, so that what was loaded is what is read; NULL: it is
- *          opened here
- * returns  0; ERR_MISMATCH: the source has changed since m was loaded
- */
-int weights_init(struct weights *w, const struct model *m, const struct source *open,
-                 enum dtype dtype, const struct progress *p);
-/* The same for one stage of a pipeline: the others' weights are read, but not kept. */
-int weights_init_stage(struct weights *w, const struct model *m, const struct source *open,
-                       enum dtype dtype, const struct model_stage *stage, const struct progress *p);
+/* Memory for the weights of a model of c, whose dtype w has (weights_init.h); place NULL: no layers
+ * on disk. ERR_NOMEM, ERR_IO: weights_release takes it back. */
+int weights_allocate(struct weights *w, const struct config *c, const struct weights_place *place);
 void weights_release(struct weights *w);
 /* The spans of a stage, and forget what others have. */
 struct spans weights_spans(const struct weights *w, const struct model_stage *stage);
 void weights_drop_others(struct weights *w);
-/* The same with layers on disk (weights_disk.h); place NULL: in memory. ERR_IO: a full disk. */
-int weights_init_on_disk(struct weights *w, const struct model *m, const struct source *open,
-                         enum dtype dtype, const struct progress *p,
-                         const struct weights_place *place);
 /* How many floats a window has; allocates nothing. */
 size_t weights_window(const struct config *c, enum dtype dtype);
 /* Freeze the weights and train the adapter a instead, which is borrowed. */

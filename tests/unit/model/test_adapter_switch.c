@@ -4,7 +4,7 @@
 
 #include "model/adapter_switch.h"
 #include "model/base/par.h"
-#include "train/step/weights.h"
+#include "train/step/weights_init.h"
 #include "weights/hf/source_adapter.h"
 #include "weights/load.h"
 #include "weights/model_source.h"

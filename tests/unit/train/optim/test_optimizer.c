@@ -1,5 +1,5 @@
 #include "train/optim/optimizer.h"
-#include "train/step/weights.h"
+#include "train/step/weights_init.h"
 
 #include "model/base/par.h"
 #include "model/kernels/kernels.h"

@@ -5,7 +5,7 @@
 #include "tests/lib/trial.h"
 #include "train/data/batches.h"
 #include "train/eval/eval.h"
-#include "train/step/weights.h"
+#include "train/step/weights_init.h"
 #include "train/step/step.h"
 #include "train/step/activation_stats.h"
 

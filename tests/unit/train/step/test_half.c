@@ -4,6 +4,7 @@
 #include "tests/lib/curve.h"
 #include "tests/lib/normal.h"
 #include "train/optim/loss_scale.h"
+#include "train/step/weights_init.h"
 
 #include <math.h>
 

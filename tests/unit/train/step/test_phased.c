@@ -7,6 +7,7 @@
 #include "model/base/progress.h"
 #include "train/step/phased.h"
 #include "train/step/weights_disk.h"
+#include "train/step/weights_init.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "train/step/weights.h"
+#include "train/step/weights_init.h"
 
 #include "model/base/half.h"
 #include "model/base/par.h"

@@ -6,7 +6,7 @@
 
 #include "model/base/par.h"
 #include "model/schema.h"
-#include "train/step/weights.h"
+#include "train/step/weights_init.h"
 #include "weights/load.h"
 #include "weights/model_source.h"
 #include "weights/open.h"

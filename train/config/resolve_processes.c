@@ -1,0 +1,91 @@
+#include "train/config/resolve_processes.h"
+
+#include "model/base/err.h"
+#include "train/parallel/layout.h"
+#include "train/parallel/world.h"
+
+#include <stdlib.h>
+
+/* The number of stages nearest to `stages` that so many processes divide into. */
+static int nearest_stages(int stages, int processes, int n_layer)
+{
+    int near = 1;
+    for (int i = 1; i <= processes && i <= n_layer; i++)
+        if (processes % i == 0 && abs(i - stages) <= abs(near - stages))
+            near = i;
+    return near;
+}
+
+static int resolve_stages(const struct run_config *c, const struct config *shape,
+                          struct layout *layout)
+{
+    const struct execution_section *e = &c->execution;
+    const int there = world_size();
+    char near[256];
+    if (layout_read(layout, e->layers_per_device, shape->n_layer) != 0)
+        return RUN_BLAME(c, RUN_ROW(execution.layers_per_device));
+    if (layout->stages > 1 && c->lora.rank > 0) {
+        err_set(ERR_RANGE,
+                "layers_per_device has %d devices, but an adapter is trained with the "
+                "whole model in each process: layers_per_device=none",
+                layout->stages);
+        return RUN_BLAME(c, RUN_ROW(execution.layers_per_device), RUN_ROW(lora.rank));
+    }
+    if (layout->stages > 1 && e->zero > 1) {
+        err_set(ERR_RANGE, "zero=2 is not for a pipeline, which layers_per_device makes: zero=1");
+        return RUN_BLAME(c, RUN_ROW(execution.zero), RUN_ROW(execution.layers_per_device));
+    }
+    if (there == 1 || there % layout->stages == 0)
+        return 0;
+    layout_suggest(near, sizeof near, nearest_stages(layout->stages, there, shape->n_layer),
+                   shape->n_layer);
+    err_set(ERR_RANGE,
+            "layers_per_device has %d devices, and %d processes are not a multiple of that: "
+            "layers_per_device=%s",
+            layout->stages, there, near);
+    return RUN_BLAME(c, RUN_ROW(execution.layers_per_device));
+}
+
+int run_config_resolve_processes(struct run_config *c, const struct config *shape)
+{
+    struct execution_section *e = &c->execution;
+    const enum origin from = settings_store_origin(&c->store, RUN_ROW(execution.replicas));
+    const int there = world_size(), blocks = c->training.gradient_blocks;
+    struct layout layout;
+    int rc = resolve_stages(c, shape, &layout);
+    if (rc != 0)
+        return rc;
+    const int replicas = there / layout.stages;
+    if (there > 1 && e->replicas != replicas && from == ORIGIN_COMMAND_LINE) {
+        if (layout.stages == 1)
+            err_set(ERR_RANGE, "replicas is %d, but %d processes have been started: leave it out",
+                    e->replicas, there);
+        else
+            err_set(ERR_RANGE,
+                    "replicas is %d, but %d processes have been started, %d for each replica: "
+                    "replicas=%d",
+                    e->replicas, there, layout.stages, replicas);
+        return RUN_BLAME(c, RUN_ROW(execution.replicas));
+    }
+    if (there > 1)
+        e->replicas = replicas;
+    if (e->replicas > blocks) {
+        err_set(ERR_RANGE,
+                "replicas is %d, must be at most gradient_blocks, %d: with gradient_blocks=%d the "
+                "results are the same for 1 to %d replicas",
+                e->replicas, blocks, e->replicas, e->replicas);
+        return RUN_BLAME(c, RUN_ROW(execution.replicas), RUN_ROW(training.gradient_blocks));
+    }
+    if (e->replicas > 1 && e->phased) {
+        err_set(ERR_UNSUPPORTED,
+                "phased is on, but a run by several processes has its moments in memory: "
+                "phased=off, or replicas=1");
+        return RUN_BLAME(c, RUN_ROW(execution.phased), RUN_ROW(execution.replicas));
+    }
+    if (e->zero > 0 && c->lora.rank > 0) {
+        err_set(ERR_RANGE, "zero is %d, but an adapter's optimizer is not divided: zero=0",
+                e->zero);
+        return RUN_BLAME(c, RUN_ROW(execution.zero), RUN_ROW(lora.rank));
+    }
+    return 0;
+}

@@ -78,7 +78,7 @@ send \\x01\\x1bf\\x1bf\\x1bd 2\\x1bd
 send \\x05\\x17eight\\x02\\x02\\x7fG
 pause 0.3
 record $work/bytes
-send \\x03
+send \\x15\\x0b
 > exit 0
 exit 0
 END

@@ -58,8 +58,14 @@ static void tab_offers_the_models_of_the_cache(void **state)
     scratch_open(&s);
     setenv("HF_HUB_CACHE", s.folder, 1);
     assert_false(offers(":hub remove ", "", "cached", NULL));
-    assert_ok(file_make_folder(scratch_path(&s, "models--openai-community--gpt2")));
-    assert_ok(file_make_folder(scratch_path(&s, "datasets--glue")));
+    static const char *const folders[] = {"models--openai-community--gpt2",
+                                          "models--openai-community--gpt2/blobs",
+                                          "models--openai-community--gpt2/blobs/a",
+                                          "datasets--glue",
+                                          "datasets--glue/blobs",
+                                          "datasets--glue/blobs/b"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        assert_ok(file_make_folder(scratch_path(&s, folders[i])));
     assert_true(offers(":load ", "", "openai-community/gpt2", NULL));
     assert_true(offers(":hub remove ", "", "openai-community/gpt2", NULL));
     assert_true(offers(":hub remove ", "", "datasets/glue", NULL));
@@ -73,13 +79,12 @@ static void tab_offers_the_models_of_the_cache(void **state)
 static void tab_offers_the_words_of_tables(void **state)
 {
     (void)state;
-    static const char *const cases[][2] = {{":lora ", "merge"},      {":eval ", "lambada"},
-                                           {":eval ", "kl"},         {":eval ", "history"},
-                                           {":bench ", "limits"},    {":bench ", "train"},
-                                           {":plot ", "loss_scale"}, {":help ", "presets"},
-                                           {":help ", "systems"},    {":help ", "sampling"},
-                                           {":help ", "settings"},   {":set kernels ", "auto"},
-                                           {":set ", "sampling"},    {":set ", "top_k"}};
+    static const char *const cases[][2] = {
+        {":lora ", "merge"},      {":eval ", "lambada"},  {":eval ", "kl"},
+        {":eval ", "history"},    {":bench ", "limits"},  {":bench ", "train"},
+        {":plot ", "loss_scale"}, {":help ", "presets"},  {":help ", "systems"},
+        {":help ", "sampling"},   {":help ", "settings"}, {":set kernels ", "auto"},
+        {":set ", "sampling"},    {":set ", "top_k"}};
     bool paths;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (!offers(cases[i][0], "", cases[i][1], NULL))

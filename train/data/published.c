@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "model/base/sha256.h"
 #include "weights/hub/digest.h"
+#include "weights/hub/lock.h"
 #include "weights/hub/transfer.h"
 
 #include <archive.h>
@@ -209,6 +210,26 @@ static int refuse_download(int rc, const struct published *t, const char *path)
     return rc;
 }
 
+/* With a lock, as two downloads would write into one part; who waited may find the text there. */
+static int get_text(const char *path, const struct published *t, struct hub_session *s)
+{
+    struct hub_lock lock = {-1};
+    bool there = false;
+    char *locked = mem_sprintf("%s.lock", path);
+    int rc = locked == NULL ? ERR_NOMEM : make_place(path);
+    if (rc == 0)
+        rc = hub_lock_open(&lock, locked, s->progress);
+    if (rc == 0)
+        rc = check_there(&there, path, t, s->progress);
+    if (rc == 0 && !there)
+        rc = download_text(path, t, s);
+    if (rc == 0)
+        unlink(locked);
+    hub_lock_close(&lock);
+    mem_free(locked);
+    return rc;
+}
+
 int published_get(char **path, const struct published *t, const char *folder,
                   const struct progress *p)
 {
@@ -222,8 +243,7 @@ int published_get(char **path, const struct published *t, const char *folder,
     if (rc != 0 || there)
         return rc;
     if ((rc = hub_session_open(&s, p)) == 0) {
-        if ((rc = make_place(*path)) == 0)
-            rc = download_text(*path, t, &s);
+        rc = get_text(*path, t, &s);
         hub_session_close(&s);
     }
     if (rc == ERR_INTERRUPTED)

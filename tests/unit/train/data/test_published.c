@@ -11,6 +11,8 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const char TEXT[] = "Once upon a time there was a cat.\n";
 #define TEXT_SHA256 "b3349388845c0a865033a116502e936f22778558acc559d33f9c6132cabe0ea5"
@@ -96,6 +98,7 @@ static void expect_text(void)
     buf_release(&got);
     assert_false(file_exists(scratch_path(&s, "data/stories/text.txt.incomplete")));
     assert_false(file_exists(scratch_path(&s, "data/stories/text.txt.zip")));
+    assert_false(file_exists(scratch_path(&s, "data/stories/text.txt.lock")));
 }
 
 static void expect_none(void)
@@ -128,6 +131,26 @@ static void a_text_is_downloaded_once(void **state)
     expect_text();
     assert_string_equal(hub_server_seen(server, "secret"), "");
     unsetenv("HF_TOKEN");
+}
+
+static void two_at_once_download_once(void **state)
+{
+    (void)state;
+    struct published t = text_of(PLAIN, NULL);
+    pid_t first[2];
+    int status;
+    hub_server_fault(server, "GET text.txt 0 slow 1");
+    for (int i = 0; i < 2; i++)
+        if ((first[i] = fork()) == 0)
+            _exit(get(&t) == 0 ? 0 : 1);
+    assert_ok(get(&t));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(waitpid(first[i], &status, 0), first[i]);
+        assert_int_equal(status, 0);
+    }
+    hub_server_fault(server, NULL);
+    expect_text();
+    assert_int_equal(hub_server_requests(server), 1);
 }
 
 static void a_text_is_taken_out_of_its_zip(void **state)
@@ -219,6 +242,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(a_text_is_downloaded_once),
+        TEST(two_at_once_download_once),
         TEST(a_text_is_taken_out_of_its_zip),
         TEST(another_text_is_refused),
         TEST(what_is_there_stays),

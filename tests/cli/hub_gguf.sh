@@ -39,6 +39,15 @@ has "a file of it is not removed alone" "org/one/tiny.gguf is not in the cache" 
 stop_server
 is "offline" "$(words "$ROOT/org/one/tiny.gguf")" "$(words org/one --offline)"
 has "  what is not there" "org/several is not in the cache $CACHE, and downloads are off" "$(words org/several:Q8_0 --offline)"
+serve
+for f in other-f16 tiny.Q8_0; do words org/several/$f.gguf >/dev/null; done
+stop_server
+for where in --offline --seed=1; do
+    has "several in the cache ($where)" "; of its files the cache $CACHE has other-f16.gguf, tiny.Q8_0.gguf: name one as org/several/FILE.gguf" \
+        "$(words org/several $where)"
+done
+has "  and another is wanted" "org/several:Q4_0 cannot be downloaded: downloads are off (--offline or HF_HUB_OFFLINE); of its files" "$(words org/several:Q4_0 --offline)"
+is "  by quantization" "$(words "$ROOT/org/several/tiny.Q8_0.gguf")" "$(words org/several:Q8_0 --offline)"
 mkdir -p org/one && cp "$ROOT/org/several/tiny.Q8_0.gguf" org/one/tiny.gguf
 is "a file of that name comes first" "$(words "$ROOT/org/several/tiny.Q8_0.gguf")" "$(words org/one/tiny.gguf | tail -n 1)"
 finish

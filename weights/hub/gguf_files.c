@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { ANSWER_MOST = 16 << 20, NAMES_SHOWN = 400 };
+enum { ANSWER_MOST = 16 << 20 };
 
 static int add_name(struct hub_file_list *l, const char *name)
 {
@@ -121,15 +121,23 @@ static bool is_meant(const char *name, const struct hub_name *n)
                                  : true;
 }
 
-static int refuse_names(const struct hub_file_list *l, const struct hub_name *n, int found)
+static int join_names(char shown[HUB_GGUF_NAMES], const struct hub_file_list *l)
 {
     struct buf names = {0};
-    char shown[NAMES_SHOWN];
     int rc = buf_str(&names, "");
     for (int i = 0; i < l->n && rc == 0; i++)
         rc = buf_printf(&names, i == 0 ? "%s" : ", %s", l->names[i]);
-    file_show(shown, sizeof shown, buf_text(&names));
+    file_show(shown, HUB_GGUF_NAMES, buf_text(&names));
     buf_release(&names);
+    return rc;
+}
+
+static int refuse_names(const struct hub_file_list *l, const struct hub_name *n, int found)
+{
+    char shown[HUB_GGUF_NAMES];
+    const int rc = join_names(shown, l);
+    if (rc != 0)
+        return rc;
     if (l->n == 0)
         return err_set(ERR_MISSING, "%s has no GGUF files", n->id);
     if (found > 1)
@@ -155,19 +163,26 @@ int hub_gguf_choose(const char **out, const struct hub_file_list *l, const struc
     return found == 1 ? 0 : refuse_names(l, n, found);
 }
 
+/* Those of a commit that are in the cache; *folder, in new memory, has them. */
+static int list_cached(struct hub_file_list *l, char **folder, const struct hub_repository *r,
+                       const char *commit)
+{
+    *folder = commit[0] == '\0' ? NULL : hub_repository_snapshot(r, commit);
+    DIR *dir = *folder == NULL ? NULL : opendir(*folder);
+    int rc = 0;
+    for (const char *name; rc == 0 && (name = folder_entry_next(dir)) != NULL;)
+        if (text_ends_in(name, ".gguf") && hub_repository_has(r, commit, name))
+            rc = add_name(l, name);
+    folder_entry_close(dir);
+    return rc;
+}
+
 char *hub_gguf_cached(const struct hub_repository *r, const char *commit, const struct hub_name *n)
 {
     struct hub_file_list l = {0};
     const char *file = NULL;
-    char *path = NULL;
-    char *folder = commit[0] == '\0' ? NULL : hub_repository_snapshot(r, commit);
-    DIR *dir = folder == NULL ? NULL : opendir(folder);
-    int rc = 0;
-    for (const char *name; rc == 0 && (name = folder_entry_next(dir)) != NULL;)
-        if (text_ends_in(name, ".gguf") && hub_repository_has(r, commit, name))
-            rc = add_name(&l, name);
-    folder_entry_close(dir);
-    if (rc == 0 && l.n > 0) {
+    char *folder, *path = NULL;
+    if (list_cached(&l, &folder, r, commit) == 0 && l.n > 0) {
         if (hub_gguf_choose(&file, &l, n) == 0)
             path = file_join(folder, file);
         else
@@ -176,4 +191,17 @@ char *hub_gguf_cached(const struct hub_repository *r, const char *commit, const 
     hub_file_list_release(&l);
     mem_free(folder);
     return path;
+}
+
+void hub_gguf_cached_names(char shown[HUB_GGUF_NAMES], const struct hub_repository *r,
+                           const char *commit)
+{
+    struct hub_file_list l = {0};
+    char *folder;
+    if (list_cached(&l, &folder, r, commit) == 0)
+        sort_names(&l);
+    if (join_names(shown, &l) != 0)
+        shown[0] = '\0';
+    hub_file_list_release(&l);
+    mem_free(folder);
 }

@@ -7,6 +7,8 @@
 #include "weights/hub/model_files.h"
 #include "weights/hub/session.h"
 
+enum { HUB_GGUF_NAMES = 400 }; /* of names that are shown */
+
 /* The .gguf files of a commit, or of the revision where commit is "", as the Hub lists them; none
  * where it does not list files. ERR_IO, ERR_FORMAT, ERR_INTERRUPTED. */
 int hub_gguf_list(struct hub_file_list *l, const struct hub_name *n, const char *commit,
@@ -17,5 +19,8 @@ int hub_gguf_read(struct hub_file_list *l, const char *text, size_t n);
 int hub_gguf_choose(const char **out, const struct hub_file_list *l, const struct hub_name *n);
 /* Its path in the cache, in new memory; NULL without an error: it is not there, or not clear. */
 char *hub_gguf_cached(const struct hub_repository *r, const char *commit, const struct hub_name *n);
+/* Those that the cache has, for people; "" if none. */
+void hub_gguf_cached_names(char shown[HUB_GGUF_NAMES], const struct hub_repository *r,
+                           const char *commit);
 
 #endif

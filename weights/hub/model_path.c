@@ -69,16 +69,38 @@ char *hub_cached_path(const char *name)
     return NULL;
 }
 
-/* Where there is no network: what to fetch, and where to put it. */
+static void show_cached(char shown[HUB_GGUF_NAMES], const struct hub_name *n)
+{
+    struct hub_repository r;
+    char commit[HUB_COMMIT_BYTES];
+    shown[0] = '\0';
+    if (hub_repository_init(&r, n->id) != 0)
+        return;
+    hub_repository_commit(&r, commit, n->revision);
+    hub_gguf_cached_names(shown, &r, commit);
+    hub_repository_release(&r);
+}
+
+/* Where there is no network: which files are here, or what to fetch, and where to put it. */
 static int refuse_fetch(int rc, const struct hub_name *n)
 {
-    char why[512], shown[160];
+    char why[512], shown[160], files[HUB_GGUF_NAMES];
     char *cache = hub_cache_path();
     const char *named = strchr(n->id, '/') == NULL ? hub_name_other(n->id) : NULL;
     const bool other = strcmp(n->revision, "main") != 0; /* the model itself may be there */
     snprintf(why, sizeof why, "%s", err_text());
     file_show(shown, sizeof shown, cache == NULL ? "" : cache);
     mem_free(cache);
+    show_cached(files, n);
+    if (files[0] != '\0')
+        return err_set(rc == ERR_UNSUPPORTED ? ERR_MISSING : rc,
+                       "%s%s%s cannot be downloaded: %s; of its files the cache %s has %s: name "
+                       "one as %s/FILE.gguf",
+                       n->id,
+                       n->quant[0] != '\0'  ? ":"
+                       : n->file[0] != '\0' ? "/"
+                                            : "",
+                       n->quant[0] != '\0' ? n->quant : n->file, why, shown, files, n->id);
     if (rc == ERR_UNSUPPORTED)
         return err_set(ERR_MISSING, "%s%s%s is not in the cache %s, and %s", n->id,
                        other ? "@" : "", other ? n->revision : "", shown, why);

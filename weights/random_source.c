@@ -39,10 +39,10 @@ static int read_sizes(struct random_name *r, char *text)
     const struct {
         const char *key;
         int *place;
-    } sizes[] = {{"n_layer", &c->n_layer},     {"n_head", &c->n_head},
-                 {"n_embd", &c->n_embd},       {"n_positions", &c->n_ctx},
-                 {"n_inner", &c->n_inner},     {"vocab_size", &c->n_vocab},
-                 {"vocab_padded", &c->n_vocab}};
+    } sizes[] = {{"n_layer", &c->n_layer},    {"n_head", &c->n_head},
+                 {"n_embd", &c->n_embd},      {"n_positions", &c->n_ctx},
+                 {"n_inner", &c->n_inner},    {"head_dim", &c->head_size},
+                 {"vocab_size", &c->n_vocab}, {"vocab_padded", &c->n_vocab}};
     enum { N_SIZES = sizeof sizes / sizeof sizes[0] };
     while (text != NULL && *text != '\0') {
         char *key = text, *value = strchr(text, '='), *end;
@@ -69,7 +69,8 @@ static int read_sizes(struct random_name *r, char *text)
         if (i == N_SIZES)
             return err_set(ERR_MISSING,
                            "random: there is no %s; there are n_layer, n_head, n_embd, "
-                           "n_positions, n_inner, vocab_size, tie_word_embeddings and tokenizer",
+                           "n_positions, n_inner, head_dim, vocab_size, tie_word_embeddings and "
+                           "tokenizer",
                            file_quote(key));
         long n = strtol(value, &end, 10);
         if (end == value || *end != '\0' || n < 1 || n > INT_MAX)

@@ -143,6 +143,10 @@ static void sizes_behind_a_name_replace_its_own(void **state)
     assert_int_equal(s.config.n_inner, 7);
     assert_false(s.config.tie_word_embeddings);
     source_close(&s);
+    open_random(&s, "random:gpt2-test,n_embd=40,n_head=3,head_dim=16,vocab_size=257", 4);
+    assert_int_equal(s.config.n_head, 3);
+    assert_int_equal(s.config.head_size, 16);
+    source_close(&s);
     /* A vocabulary from elsewhere brings its size. */
     open_random(&s, "random:gpt2-test,n_layer=1,tokenizer=random:gpt2-test,vocab_size=300", 4);
     assert_int_equal(s.config.n_vocab, 300);
@@ -154,6 +158,7 @@ static void sizes_behind_a_name_replace_its_own(void **state)
         {"gpt2,n_layer=0", "n_layer is 0, must be a whole number from 1 on"},
         {"gpt2,n_layer=2x", "n_layer is 2x, must be"},
         {"gpt2,n_head=5", "n_head 5 does not divide n_embd 768"},
+        {"gpt2,head_dim=0", "head_dim is 0, must be a whole number from 1 on"},
         {"gpt2,vocab_size=2000000000", "vocab_size is 2000000000, must be 1 to"},
         {"gpt2,tie_word_embeddings=maybe", "must be on or off"},
         {"gpt2,tokenizer=/no/such", "/no/such"},

@@ -178,6 +178,22 @@ static void show_how_to_read(const struct data_summary *s, bool shell)
     wrap_row("begins", text);
 }
 
+/* has_end: the tokenizer's end-of-text token is known. */
+static void show_counts(const struct dataset *d, const struct data_summary *s, bool has_end)
+{
+    char text[160];
+    const bool counted = s->bounds || (has_end && s->whole);
+    snprintf(text, sizeof text, "%" PRIu64, d->n_documents);
+    wrap_row("documents", counted   ? text
+                          : has_end ? "not counted in a file of more than 1 GiB"
+                                    : "known only with the tokenizer");
+    int n = snprintf(text, sizeof text, "%" PRIu64, d->n_tokens);
+    if (counted)
+        snprintf(text + n, sizeof text - (size_t)n, ", %.0f a document",
+                 (double)d->n_tokens / (double)d->n_documents);
+    wrap_row("tokens", text);
+}
+
 static int show_dataset(const struct dataset *d, const struct model *m, bool shell)
 {
     char text[160];
@@ -185,11 +201,7 @@ static int show_dataset(const struct dataset *d, const struct model *m, bool she
     dataset_summary(d, &s);
     snprintf(text, sizeof text, s.files == 1 ? "%s" : "%s, %zu files", s.format, s.files);
     wrap_row("format", text);
-    snprintf(text, sizeof text, "%" PRIu64, d->n_documents);
-    wrap_row("documents", text);
-    snprintf(text, sizeof text, "%" PRIu64 ", %.0f a document", d->n_tokens,
-             (double)d->n_tokens / (double)d->n_documents);
-    wrap_row("tokens", text);
+    show_counts(d, &s, m != NULL && m->tokenizer != NULL && tokenizer_eos(m->tokenizer) >= 0);
     show_vocabulary(&s, m);
     /* Of another vocabulary: what its ids are is not known. */
     int rc = show_documents(d, m != NULL && s.most < m->config.n_vocab ? m : NULL);

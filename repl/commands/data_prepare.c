@@ -157,6 +157,9 @@ static void show_converted(const struct convert_report *r)
              r->documents, plural(r->documents), r->tokens,
              r->format == OUTPUT_JSON_LINES ? "byte" : "token", plural(r->tokens));
     wrap_row("wrote", text);
+    if (r->unsplit)
+        wrap_row("look at", "where documents end only the tokenizer of these ids says: without "
+                            "--model PATH, of its model, each file is one document");
     if (r->joins) {
         snprintf(text, sizeof text,
                  "%s's files have no bounds but the end-of-text token, and not every document "

@@ -25,6 +25,13 @@ has "but when told to" "out: 4 documents" "$(prepare texts out --force)"
 for form in nanogpt:nanoGPT llmc:llm.c; do
     prepare texts x-${form%:*} format=${form%:*} >said
     is "${form#*:} is known again" "${form#*:}" "$(field format "$("$PRATTLE" data info x-${form%:*}.bin)")"
+    is "  its documents only with the tokenizer" "known only with the tokenizer 4" \
+        "$(field documents "$("$PRATTLE" data info x-${form%:*}.bin)") $(field documents "$("$PRATTLE" data info x-${form%:*}.bin --model $MODEL)")"
+    said=$("$PRATTLE" data convert x-${form%:*}.bin x-back --force 2>&1 | tr -s ' \n' ' ')
+    has "  which convert says" "look at where documents end only the tokenizer of these ids says" "$said"
+    said=$("$PRATTLE" data convert x-${form%:*}.bin x-back --force --model $MODEL 2>&1)
+    is "  and gives back" "x-back: 4 documents" "$(field wrote "$said" | cut -d , -f 1)"
+    is "  without that" "" "$(field 'look at' "$said")"
 done
 prepare texts lines.jsonl >said
 is "JSON lines" '{"text":"One day."}' "$(head -n 1 lines.jsonl)"

@@ -380,7 +380,8 @@ void dataset_summary(const struct dataset *d, struct data_summary *out)
         [TOKENS_TFRECORD] = "TFRecord",  [TOKENS_PICKLE] = "pickled lists", [TOKENS_NPY] = "NumPy",
         [TOKENS_GENERATED] = "generated"};
     const struct data_files *f = d->files;
-    *out = (struct data_summary){.least = INT32_MAX, .most = TOKEN_NONE, .whole = true};
+    *out = (struct data_summary){
+        .least = INT32_MAX, .most = TOKEN_NONE, .whole = true, .bounds = true};
     for (size_t i = 0; i < f->n; i++) {
         const struct token_file *t = &f->list[i];
         const char *format = t->n_texts > 0 ? "text" : names[t->format];
@@ -389,5 +390,6 @@ void dataset_summary(const struct dataset *d, struct data_summary *out)
         out->least = t->least < out->least ? t->least : out->least;
         out->most = t->most > out->most ? t->most : out->most;
         out->whole &= t->whole;
+        out->bounds &= t->n_texts > 0 || (t->format != TOKENS_NANOGPT && t->format != TOKENS_LLMC);
     }
 }

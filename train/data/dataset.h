@@ -80,6 +80,8 @@ struct data_summary {
     size_t files;
     token_id least, most; /* of the ids that were read when the files were opened */
     bool whole;           /* all ids were read */
+    bool bounds;          /* documents end where the files say, or each is one; else only the
+                             tokenizer says where */
 };
 void dataset_summary(const struct dataset *d, struct data_summary *out);
 

@@ -18,6 +18,7 @@ struct conversion {
     token_id *ids; /* [IDS_AT_ONCE] */
     struct buf text;
     token_id end; /* of documents; TOKEN_NONE: not known yet */
+    bool splits;  /* at the end-of-text token: the files have no other bounds */
     bool lacks_ends;
     const struct progress *progress;
 };
@@ -54,14 +55,14 @@ static int open_data(struct dataset *d, const char *in, const struct tokenizer *
     return rc;
 }
 
-static int write_block(struct conversion *c, size_t n, bool last)
+static int write_ids(struct conversion *c, const token_id *ids, size_t n, bool last)
 {
     if (c->out->format != OUTPUT_JSON_LINES)
-        return output_add_ids(c->out, c->ids, n);
-    if (last && n > 0 && c->ids[n - 1] == tokenizer_eos(c->tokenizer))
+        return output_add_ids(c->out, ids, n);
+    if (last && n > 0 && ids[n - 1] == tokenizer_eos(c->tokenizer))
         n--;
     c->text.n = 0;
-    int rc = tokenizer_decode(c->tokenizer, &c->text, c->ids, n);
+    int rc = tokenizer_decode(c->tokenizer, &c->text, ids, n);
     return rc == 0 ? output_add_text(c->out, buf_text(&c->text), c->text.n) : rc;
 }
 
@@ -73,19 +74,37 @@ static void look_at_end(struct conversion *c, token_id last)
     c->lacks_ends |= last != c->end;
 }
 
-static int write_document(struct conversion *c, uint64_t first, uint64_t end)
+/* n ids that stand in c->ids, of which the last is the last of all. */
+static int write_block(struct conversion *c, size_t n, bool last)
 {
     int rc = 0;
+    for (size_t from = 0, to = 0; to < n && rc == 0; from = to) {
+        do {
+            to++;
+        } while (to < n && !(c->splits && c->ids[to - 1] == c->end));
+        const bool ends = (c->splits && c->ids[to - 1] == c->end) || (last && to == n);
+        if (ends)
+            look_at_end(c, c->ids[to - 1]);
+        rc = write_ids(c, c->ids + from, to - from, ends);
+        if (rc == 0 && ends)
+            rc = output_end(c->out);
+    }
+    return rc;
+}
+
+static int write_document(struct conversion *c, uint64_t first, uint64_t end)
+{
+    int rc = first == end ? output_end(c->out) : 0;
     while (first < end && rc == 0) {
         const size_t n = end - first < IDS_AT_ONCE ? (size_t)(end - first) : IDS_AT_ONCE;
         rc = dataset_read(c->data, c->ids, first, n);
         first += n;
-        if (rc == 0 && first == end)
-            look_at_end(c, c->ids[n - 1]);
         if (rc == 0)
             rc = write_block(c, n, first == end);
+        if (rc == 0 && first < end)
+            rc = progress_step(c->progress, "converting tokens", first, c->data->n_tokens);
     }
-    return rc == 0 ? output_end(c->out) : rc;
+    return rc;
 }
 
 static int write_documents(struct conversion *c)
@@ -103,17 +122,21 @@ static int write_documents(struct conversion *c)
 }
 
 /* Ids are below this. */
-static int count_ids(const struct dataset *d, const struct tokenizer *t)
+static int count_ids(const struct data_summary *s, const struct tokenizer *t)
 {
-    struct data_summary s;
-    dataset_summary(d, &s);
-    return t != NULL ? tokenizer_size(t) : s.whole ? s.most + 1 : INT32_MAX;
+    return t != NULL ? tokenizer_size(t) : s->whole ? s->most + 1 : INT32_MAX;
+}
+
+static bool has_bounds(enum output_format f)
+{
+    return f != OUTPUT_NANOGPT && f != OUTPUT_LLMC;
 }
 
 int convert_run(struct convert_report *r, enum output_format f, const char *in, const char *out,
                 const struct tokenizer *t, bool force, const struct progress *p)
 {
     struct dataset d = {0};
+    struct data_summary s = {.bounds = true};
     struct output o = {.file.fd = -1, .index.fd = -1};
     struct conversion c = {.data = &d,
                            .tokenizer = t,
@@ -130,19 +153,22 @@ int convert_run(struct convert_report *r, enum output_format f, const char *in, 
     if (rc == 0)
         rc = open_data(&d, in, t, p);
     if (rc == 0)
+        dataset_summary(&d, &s);
+    c.splits = !s.bounds && c.end != TOKEN_NONE;
+    r->unsplit = !s.bounds && c.end == TOKEN_NONE && has_bounds(r->format);
+    if (rc == 0)
         rc = output_check_tokens(r->format, d.n_tokens);
     if (rc == 0)
         output_sweep(r->format, path);
     if (rc == 0)
-        rc = output_open(&o, r->format, path, count_ids(&d, t), force);
+        rc = output_open(&o, r->format, path, count_ids(&s, t), force);
     if (rc == 0)
         rc = write_documents(&c);
     if (rc == 0) {
         file_show(r->path, sizeof r->path, path);
         r->documents = o.n_documents;
         r->tokens = o.n_tokens;
-        r->joins = c.lacks_ends && o.n_documents > 1 &&
-                   (r->format == OUTPUT_NANOGPT || r->format == OUTPUT_LLMC);
+        r->joins = c.lacks_ends && o.n_documents > 1 && !has_bounds(r->format);
         rc = output_commit(&o);
     }
     output_abandon(&o);

@@ -11,7 +11,8 @@ struct convert_report {
     enum output_format format;
     char path[256];
     uint64_t documents, tokens; /* of JSON lines: bytes of text */
-    bool joins; /* the format has no bounds but the end-of-text token, and documents lack it */
+    bool unsplit; /* documents whose ends only the tokenizer says, which was not given, are one */
+    bool joins;   /* the format has no bounds but the end-of-text token, and documents lack it */
 };
 /*
  * in   one data set, as data_config.data has it

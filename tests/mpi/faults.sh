@@ -34,9 +34,9 @@ done
 wait $launcher
 is "three are killed, one after another, and the run comes to its end" "0 3" "$? $(grep -c 'goes on with' log)"
 is "  with the bits of one that lost none" "$(digest whole)" "$(digest run)"
-has "  a rank is named" "[rank 1 ($here) was lost: killed by signal 9; goes on with 2 processes from step " "$(cat log)"
-has "  mpirun too" "[mpirun was lost: killed by signal 9; goes on with 2 processes from step " "$(cat log)"
-has "  and rank 0" "[rank 0 ($here) was lost: killed by signal 9; goes on with 1 process from step " "$(cat log)"
+has "  a rank is named" "[rank 1 ($here) was lost: killed by signal 9; goes on with 2 processes from step " "$(told log)"
+has "  mpirun too" "[mpirun was lost: killed by signal 9; goes on with 2 processes from step " "$(told log)"
+has "  and rank 0" "[rank 0 ($here) was lost: killed by signal 9; goes on with 1 process from step " "$(told log)"
 is "  nothing is left" "0 " "$(gone "$TMPDIR/run") $(left)"
 has "it can be as many again" "[finished at step $((STEPS + 2))" \
     "$("$PRATTLE" train resume run steps=$((STEPS + 2)) replicas=3)"

@@ -68,7 +68,7 @@ is "mpirun is killed: nothing is left" "1 0" "$? $(gone "$TMPDIR/mpirun")"
 begin rank
 kill -9 "${ranks[1]}"; wait $launcher
 is "a rank is killed: nothing is left" "1 0" "$? $(gone "$TMPDIR/rank")"
-has "  and it is named" "rank 1 ($(hostname)) was lost: killed by signal 9; " "$(cat err)"
+has "  and it is named" "rank 1 ($(hostname)) was lost: killed by signal 9; " "$(told err)"
 has "  with what is left" "train resume $TMPDIR/rank\` goes on from the newest checkpoint" "$(cat err)"
 for folder in prompt mpirun rank; do
     has "  which is whole ($folder)" "[finished at step" "$(loadable $folder)"

@@ -91,7 +91,7 @@ is "and is kept" "step-$(printf %06d "$saved")" "$(basename "$(ls -d int/step-* 
 begin rank
 kill -9 "${ranks[2]}"; wait $launcher
 is "a rank is killed: nothing is left" "1 0" "$? $(gone "$TMPDIR/rank")"
-has "  and it is named" "rank 2 ($(hostname)) was lost: killed by signal 9; " "$(cat err)"
+has "  and it is named" "rank 2 ($(hostname)) was lost: killed by signal 9; " "$(told err)"
 has "  the newest checkpoint is whole" "[finished at step" \
     "$("$PRATTLE" train resume rank steps=1 layers_per_device=none 2>&1 | tail -n 3)"
 finish

@@ -7,7 +7,8 @@
  *
  *   # comment                  (blank lines too)
  *   env NAME=VALUE             for the program; before start
- *   size COLUMNS ROWS          of the terminal; while running: resizes it
+ *   size COLUMNS ROWS          of the terminal; while running: resizes it once keys are read as
+ *                              they are typed
  *   start ARGUMENTS            run the program; words are split as a shell does
  *   shell                      run bash instead, whose prompt is "$ ": for Ctrl-Z and fg
  *   > TEXT                     type TEXT and Enter (once what was typed before is echoed)
@@ -294,6 +295,12 @@ static bool reads_keys(void)
     return terminal < 0 || (tcgetattr(terminal, &t) == 0 && (t.c_lflag & ICANON) == 0);
 }
 
+static void await_keys(double most_s)
+{
+    for (double end = clock_s() + most_s; !reads_keys() && clock_s() < end;)
+        take(0.02);
+}
+
 static void await_exit(const char *wanted)
 {
     double end = clock_s() + patience_s;
@@ -321,14 +328,22 @@ static void record(const char *path)
     report(ok, "record", path);
 }
 
+/* Readline, as it takes the terminal over, writes back the size that it has just read: a size set
+ * between the two is lost, so we wait until it has the terminal. */
+static void resize(void)
+{
+    await_keys(terminal >= 0 ? 5 : 0);
+    if (terminal >= 0)
+        ioctl(terminal, TIOCSWINSZ, &size);
+}
+
 static void play(char *verb, char *rest)
 {
     if (strcmp(verb, "env") == 0) {
         putenv(strdup(rest));
     } else if (strcmp(verb, "size") == 0) {
         sscanf(rest, "%hu %hu", &size.ws_col, &size.ws_row);
-        if (terminal >= 0)
-            ioctl(terminal, TIOCSWINSZ, &size);
+        resize();
     } else if (strcmp(verb, "start") == 0) {
         char command[4096];
         snprintf(command, sizeof command, "exec \"$PRATTLE\" %s", rest);
@@ -356,8 +371,7 @@ static void play(char *verb, char *rest)
         for (double end = clock_s() + atof(rest); clock_s() < end && take(0.05);)
             ;
     } else if (strcmp(verb, "prompt") == 0) {
-        for (double end = clock_s() + patience_s; !reads_keys() && clock_s() < end;)
-            take(0.02);
+        await_keys(patience_s);
     } else if (strcmp(verb, "exit") == 0) {
         await_exit(rest);
     } else {

@@ -77,8 +77,7 @@ int trial_resume(struct run **out, struct trial *t, struct resume *q,
     return rc == 0 ? run_resume(out, q, t->model, e) : rc;
 }
 
-/* What a run leaves: the last checkpoint's weights and moments, but not its clock. */
-static void read_end(struct trial *t, struct buf *out)
+void trial_read_end(struct trial *t, struct buf *out)
 {
     char name[64];
     snprintf(name, sizeof name, "run/step-%06d/model.safetensors", TRIAL_STEPS);
@@ -110,7 +109,7 @@ static const struct buf *end_of_reference(const char *const *mode)
                                     : m->overflows > 0 && m->overflows < TRIAL_STEPS);
         assert_int_equal(m->skipped, m->overflows);
         run_free(r);
-        read_end(&t, end);
+        trial_read_end(&t, end);
         trial_close(&t);
     }
     return end;
@@ -120,7 +119,7 @@ void trial_expect_reference(struct trial *t, const char *const *mode)
 {
     const struct buf *expected = end_of_reference(mode);
     struct buf end = {0};
-    read_end(t, &end);
+    trial_read_end(t, &end);
     assert_int_equal(end.n, expected->n);
     assert_memory_equal(end.data, expected->data, end.n);
     buf_release(&end);

@@ -31,6 +31,9 @@ void trial_go_back(struct trial *t, struct resume *q, const char *name);
 int trial_resume(struct run **out, struct trial *t, struct resume *q, const struct run_config *c,
                  const struct run_events *e);
 
+/* Append what a run leaves: the last checkpoint's weights and moments, but not its clock. */
+void trial_read_end(struct trial *t, struct buf *out);
+
 /*
  * The ways of training whose end must not depend on what interrupts it: a test's state is one of
  * these. In float16 the scale is too great at first, so that some steps are left out.

@@ -47,7 +47,8 @@ int reduce_scatter_slots(int n_blocks, int size);
 /* ERR_NOMEM */
 int reduce_scatter_new(struct reduce_scatter **out, const struct reduce_scatter_shape *s);
 void reduce_scatter_free(struct reduce_scatter *r);
-/* A step begins, whose blocks are computed in gradients [n], all zero. */
+/* By all ranks, also those that will have given nothing when the step is given up: a step begins,
+ * whose blocks are computed in gradients [n], all zero. */
 void reduce_scatter_begin(struct reduce_scatter *r, void *gradients);
 /* Whether a unit of the block before has been sent, so that this one may add to its memory, and no
  * more units are pending than may be; waits for it no longer than a moment. */

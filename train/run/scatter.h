@@ -23,7 +23,7 @@ void run_scatter_fit_step(struct run *r);
  * that of r->micro. */
 int run_scatter_micro(const struct run *r);
 uint64_t run_scatter_offset(const struct run *r);
-/* A step begins, with gradients of zero. */
+/* A step begins, with gradients of zero; on every rank, also where it then gives nothing. */
 void run_scatter_begin(struct run *r);
 /* A block has ended, and r->sum, what it comes to, begins anew. */
 void run_scatter_end_block(struct run *r);

@@ -107,9 +107,12 @@ static int collect_activation_stats_if_due(struct run *r)
     return rc;
 }
 
-/* What the step adds up to, from nothing. */
+/* What the step adds up to, from nothing, unless it goes on. Before anything can stop the step: all
+ * ranks have begun those that they give up together (scatter.h). */
 static int begin_work(struct run *r)
 {
+    if (r->micro > 0 || r->ids != NULL)
+        return 0;
     r->sum = (struct step_result){0};
     run_publish_forget(r);
     if (r->phased_step != NULL)
@@ -130,7 +133,7 @@ static int take_batch(struct run *r)
     profile_set(PART_LOADER);
     int rc = batches_next(r->batches, &r->ids, &r->labels);
     profile_end();
-    return rc == 0 && r->micro == 0 ? begin_work(r) : rc;
+    return rc;
 }
 
 static void spend_time(struct run *r, double begun)
@@ -189,7 +192,7 @@ static int take_phased(struct run *r)
 {
     const struct phased_tick tick = {tick_phased, r};
     const double begun = clock_s();
-    int rc = 0;
+    int rc = begin_work(r);
     while (rc == 0 && r->micro < run_ranks_micro(r))
         if ((rc = take_batch(r)) == 0) {
             phased_add(r->phased_step, r->ids, r->labels, r->sequence);
@@ -350,7 +353,9 @@ int run_check_stop(struct run *r)
 static int take_micro_batches(struct run *r)
 {
     const int n = run_ranks_micro(r);
-    int rc = 0;
+    const double begun = clock_s();
+    int rc = begin_work(r);
+    spend_time(r, begun);
     while (rc == 0 && r->micro < n && !run_ranks_stopped(r)) {
         if (r->events.tick != NULL)
             r->events.tick(r->events.user, &r->metrics, r->state.step, (double)r->micro / n);

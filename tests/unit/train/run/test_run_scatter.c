@@ -1,0 +1,143 @@
+/* A run with zero=2 comes to the end of one by one process, wherever its ranks are in a step that
+ * does not go on: some in the middle of it, others before its first micro-batch. */
+#include "tests/lib/trial.h"
+
+#include "model/base/par.h"
+#include "model/base/progress.h"
+#include "tests/lib/crowd.h"
+#include "train/parallel/world.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+enum { RANKS = 3 };
+
+/* In children of the test, where a failed assertion would go nowhere. */
+#define EXPECT(condition)                                                                          \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            world_end_all(1);                                                                      \
+    } while (0)
+
+/* Two micro-batches a block. */
+static const char *const words[] = {"zero=2", "micro_batch_size=1", "gradient_accumulation=8",
+                                    "gradient_blocks=4", NULL};
+static const char *const *const words_of_one = words + 1;
+
+struct scatter_trial {
+    struct trial *t;
+    int late;             /* the rank that is stopped before its first micro-batch */
+    int64_t step;         /* of this step, once the others are in it */
+    int raising, every;   /* the rank that is stopped, at each of so many; 0: that one */
+    atomic_bool *reached; /* [RANKS], shared: this rank is in that step */
+    bool raised;
+    struct ticks ticks;
+};
+
+static void tick(void *user, const struct metrics *m, int64_t step, double part)
+{
+    struct scatter_trial *s = user;
+    if (s->every > 0) {
+        if (world_rank() == s->raising)
+            raise_at_tick(&s->ticks, m, step, part);
+        return;
+    }
+    if (step == s->step && world_rank() != s->late && part > 0)
+        s->reached[world_rank()] = true;
+    if (step != s->step || world_rank() != s->late || s->raised)
+        return;
+    for (int i = 0; i < world_size(); i++)
+        while (i != s->late && !s->reached[i])
+            sched_yield();
+    s->raised = true;
+    interrupt_raise();
+}
+
+static void act_rank(void *arg)
+{
+    struct scatter_trial *s = arg;
+    struct trial *t = s->t;
+    struct run *r;
+    const struct run_events e = {.tick = tick, .user = s};
+    int rc, pauses = 0;
+    s->ticks = (struct ticks){.every = s->every};
+    par_open(1 + world_rank() % 2, false);
+    trial_configure(t, words);
+    EXPECT(run_new(&r, &t->config, t->model, NULL, &e) == 0);
+    EXPECT(run_join(r, 0) == 0);
+    while ((rc = run_go(r)) == ERR_INTERRUPTED && pauses < 1000) {
+        interrupt_clear();
+        pauses++;
+    }
+    EXPECT(rc == 0);
+    EXPECT(world_rank() > 0 || pauses > 0);
+    EXPECT(s->every > 0 || world_rank() != s->late || s->raised);
+    run_free(r);
+}
+
+/* As one process has it, which nothing stops. */
+static const struct buf *reference_end(void)
+{
+    static struct buf end;
+    struct trial t;
+    if (end.n > 0)
+        return &end;
+    trial_open(&t, words_of_one);
+    trial_finish(&t);
+    trial_read_end(&t, &end);
+    trial_close(&t);
+    return &end;
+}
+
+static void check_ranks(struct scatter_trial s)
+{
+    struct trial t;
+    const struct buf *want = reference_end();
+    struct buf got = {0};
+    s.reached = mmap(NULL, RANKS * sizeof *s.reached, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(s.reached != MAP_FAILED);
+    trial_open(&t, words_of_one);
+    s.t = &t;
+    par_close(); /* no threads where processes are forked */
+    assert_int_equal(crowd_run(RANKS, act_rank, &s), 0);
+    trial_read_end(&t, &got);
+    assert_int_equal(got.n, want->n);
+    assert_memory_equal(got.data, want->data, got.n);
+    buf_release(&got);
+    trial_close(&t);
+    munmap(s.reached, RANKS * sizeof *s.reached);
+}
+
+/* Rank 0 has two blocks, each other has one. */
+static void one_is_stopped_before_it_begins(void **state)
+{
+    (void)state;
+    for (int late = 0; late < RANKS; late++)
+        check_ranks((struct scatter_trial){.late = late, .step = 5});
+}
+
+static void that_step_may_be_the_first(void **state)
+{
+    (void)state;
+    for (int late = 0; late < RANKS; late++)
+        check_ranks((struct scatter_trial){.late = late, .step = 0});
+}
+
+static void stopped_by_any_rank_too(void **state)
+{
+    (void)state;
+    for (int rank = 0; rank < RANKS; rank++)
+        check_ranks((struct scatter_trial){.raising = rank, .every = 11 + rank});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_is_stopped_before_it_begins),
+        cmocka_unit_test(that_step_may_be_the_first),
+        cmocka_unit_test(stopped_by_any_rank_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -4,11 +4,13 @@
 #include "tests/lib/test.h"
 #include "train/parallel/world.h"
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,6 +109,7 @@ static void crowd_end_all(struct transport *t, int status)
 
 static void run_rank(int rank, int size, void (*act)(void *arg), void *arg)
 {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* none is left of a test that is ended */
     struct transport t = {.rank = rank,
                           .size = size,
                           .host = "here",
@@ -124,10 +127,32 @@ static void run_rank(int rank, int size, void (*act)(void *arg), void *arg)
     _exit(0);
 }
 
+/* Others would wait for one that has failed. */
+static void end_ranks(const pid_t *pids, int size)
+{
+    for (int i = 0; i < size; i++)
+        if (pids[i] > 0)
+            kill(pids[i], SIGKILL);
+}
+
+/* How many fail. */
+static int wait_ranks(pid_t *pids, int size)
+{
+    int failed = 0, status;
+    for (int left = size; left > 0; left--) {
+        const pid_t pid = waitpid(-1, &status, 0);
+        for (int i = 0; i < size; i++)
+            pids[i] = pids[i] == pid ? 0 : pids[i];
+        failed += pid < 0 || status != 0;
+        if (pid < 0 || status != 0)
+            end_ranks(pids, size);
+    }
+    return failed;
+}
+
 int crowd_run(int size, void (*act)(void *arg), void *arg)
 {
     pid_t pids[MOST];
-    int failed = 0, status;
     assert_true(size <= MOST);
     crowd = mmap(NULL, sizeof *crowd, PROT_READ | PROT_WRITE,
                  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -136,8 +161,7 @@ int crowd_run(int size, void (*act)(void *arg), void *arg)
     for (int i = 0; i < size; i++)
         if ((pids[i] = fork()) == 0)
             run_rank(i, size, act, arg);
-    for (int i = 0; i < size; i++)
-        failed += waitpid(pids[i], &status, 0) != pids[i] || status != 0;
+    const int failed = wait_ranks(pids, size);
     munmap(crowd, sizeof *crowd);
     return failed;
 }

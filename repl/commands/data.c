@@ -129,14 +129,14 @@ static void show_use(const struct dataset *d, const struct token_use *u, const s
 }
 
 /* One row each; none where all is well. */
-static void show_problems(const struct token_use *u, bool has_end)
+static void show_problems(const struct token_use *u, bool has_end, bool begins)
 {
     char text[200];
     const uint64_t open = u->seen - u->ended;
     if (has_end && open > 0) {
         snprintf(text, sizeof text,
-                 "%" PRIu64 " of %" PRIu64 " documents do not end with the end-of-text token", open,
-                 u->seen);
+                 "%" PRIu64 " of %" PRIu64 " documents do not %s with the end-of-text token", open,
+                 u->seen, begins ? "begin" : "end");
         wrap_row("look at", text);
     }
     if (has_end && u->inside > 0) {
@@ -162,7 +162,7 @@ static int show_documents(const struct dataset *d, const struct model *m)
     if (d->n_documents > 1)
         show_lengths(&u);
     show_use(d, &u, m);
-    show_problems(&u, has_end);
+    show_problems(&u, has_end, dataset_begins_with_end(d, 0));
     return 0;
 }
 
@@ -178,17 +178,13 @@ static void show_how_to_read(const struct data_summary *s, bool shell)
     wrap_row("begins", text);
 }
 
-/* has_end: the tokenizer's end-of-text token is known. */
-static void show_counts(const struct dataset *d, const struct data_summary *s, bool has_end)
+static void show_counts(const struct dataset *d, const struct data_summary *s)
 {
     char text[160];
-    const bool counted = s->bounds || (has_end && s->whole);
     snprintf(text, sizeof text, "%" PRIu64, d->n_documents);
-    wrap_row("documents", counted   ? text
-                          : has_end ? "not counted in a file of more than 1 GiB"
-                                    : "known only with the tokenizer");
+    wrap_row("documents", s->bounds ? text : "known only with the tokenizer");
     int n = snprintf(text, sizeof text, "%" PRIu64, d->n_tokens);
-    if (counted)
+    if (s->bounds)
         snprintf(text + n, sizeof text - (size_t)n, ", %.0f a document",
                  (double)d->n_tokens / (double)d->n_documents);
     wrap_row("tokens", text);
@@ -201,7 +197,7 @@ static int show_dataset(const struct dataset *d, const struct model *m, bool she
     dataset_summary(d, &s);
     snprintf(text, sizeof text, s.files == 1 ? "%s" : "%s, %zu files", s.format, s.files);
     wrap_row("format", text);
-    show_counts(d, &s, m != NULL && m->tokenizer != NULL && tokenizer_eos(m->tokenizer) >= 0);
+    show_counts(d, &s);
     show_vocabulary(&s, m);
     /* Of another vocabulary: what its ids are is not known. */
     int rc = show_documents(d, m != NULL && s.most < m->config.n_vocab ? m : NULL);
@@ -223,6 +219,7 @@ static int open_data(struct dataset *d, char *path, const struct model *m)
     struct data_config data = c.data; /* borrows its texts */
     data.data = path;
     data.validation_fraction = 0;
+    data.whole = true;
     data.seed = c.training.seed;
     const int n_vocab = m != NULL && strcmp(path, "generated") == 0 ? m->config.n_vocab : 0;
     rc = dataset_open(d, &none, &data, m == NULL ? NULL : m->tokenizer, n_vocab, progress_show());

@@ -160,6 +160,9 @@ static void show_converted(const struct convert_report *r)
     if (r->unsplit)
         wrap_row("look at", "where documents end only the tokenizer of these ids says: without "
                             "--model PATH, of its model, each file is one document");
+    else if (r->unmoved)
+        wrap_row("look at", "llm.c's documents begin with the end-of-text token, others end with "
+                            "it: without --model PATH it is not known, and stays where it is");
     if (r->joins) {
         snprintf(text, sizeof text,
                  "%s's files have no bounds but the end-of-text token, and not every document "

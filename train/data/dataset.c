@@ -139,7 +139,8 @@ static int files_add(struct data_files *f, const char *paths, const struct data_
     else if (rc == 0)
         rc = open_sources(f, &sources, c, t, p);
     for (size_t i = first; rc == 0 && i < f->n; i++)
-        rc = token_file_check(&f->list[i], n_vocab, t == NULL ? TOKEN_NONE : tokenizer_eos(t), p);
+        rc = token_file_check(&f->list[i], n_vocab, t == NULL ? TOKEN_NONE : tokenizer_eos(t),
+                              c->whole, p);
     data_sources_release(&sources);
     return rc;
 }
@@ -347,19 +348,31 @@ int dataset_open(struct dataset *train, struct dataset *validation, const struct
     return 0;
 }
 
-int dataset_read(const struct dataset *d, token_id *out, uint64_t first, size_t n)
+/* The part in which id `first` of the stream lies. */
+static size_t find_part(const struct dataset *d, uint64_t first)
 {
     size_t low = 0, high = d->n_parts;
-    if (first > d->n_tokens || n > d->n_tokens - first)
-        return err_set(ERR_RANGE, "tokens %llu to %llu are not among the %llu of the data",
-                       (unsigned long long)first, (unsigned long long)first + n,
-                       (unsigned long long)d->n_tokens);
     while (high - low > 1) { /* parts[low].start <= first */
         size_t middle = low + (high - low) / 2;
         *(d->parts[middle].start <= first ? &low : &high) = middle;
     }
-    for (; n > 0; low++) {
-        const struct data_part *part = &d->parts[low];
+    return low;
+}
+
+bool dataset_begins_with_end(const struct dataset *d, uint64_t first)
+{
+    return first < d->n_tokens &&
+           d->files->list[d->parts[find_part(d, first)].file].format == TOKENS_LLMC;
+}
+
+int dataset_read(const struct dataset *d, token_id *out, uint64_t first, size_t n)
+{
+    if (first > d->n_tokens || n > d->n_tokens - first)
+        return err_set(ERR_RANGE, "tokens %llu to %llu are not among the %llu of the data",
+                       (unsigned long long)first, (unsigned long long)first + n,
+                       (unsigned long long)d->n_tokens);
+    for (size_t i = find_part(d, first); n > 0; i++) {
+        const struct data_part *part = &d->parts[i];
         uint64_t at = first - part->start, left = part->n - at;
         size_t take = left < n ? (size_t)left : n;
         int rc =
@@ -381,7 +394,8 @@ void dataset_summary(const struct dataset *d, struct data_summary *out)
         [TOKENS_GENERATED] = "generated"};
     const struct data_files *f = d->files;
     *out = (struct data_summary){
-        .least = INT32_MAX, .most = TOKEN_NONE, .whole = true, .bounds = true};
+        .least = INT32_MAX, .most = TOKEN_NONE, .whole = true, .bounds = true, .end = TOKEN_NONE};
+    size_t unbound = 0;
     for (size_t i = 0; i < f->n; i++) {
         const struct token_file *t = &f->list[i];
         const char *format = t->n_texts > 0 ? "text" : names[t->format];
@@ -390,6 +404,9 @@ void dataset_summary(const struct dataset *d, struct data_summary *out)
         out->least = t->least < out->least ? t->least : out->least;
         out->most = t->most > out->most ? t->most : out->most;
         out->whole &= t->whole;
-        out->bounds &= t->n_texts > 0 || (t->format != TOKENS_NANOGPT && t->format != TOKENS_LLMC);
+        if (t->format != TOKENS_NANOGPT && t->format != TOKENS_LLMC)
+            continue;
+        out->bounds &= t->whole && t->end != TOKEN_NONE;
+        out->end = unbound++ == 0 || out->end == t->end ? t->end : TOKEN_NONE;
     }
 }

@@ -20,6 +20,7 @@ struct data_config {
     float validation_fraction; /* of the documents, spread evenly; 0: none is held out */
     char *document_separator;  /* between documents of a text file; "" or "file": each is one */
     int stride;                /* tokens from one window to the next; 0: the window */
+    bool whole;                /* large token files are read whole, to find their documents */
     bool shuffle;              /* a new order of the windows each epoch */
     uint64_t seed; /* of that order and of generated tokens; validation generates with seed + 1 */
     int64_t generated_tokens;
@@ -73,6 +74,10 @@ void dataset_close(struct dataset *d);
  * ERR_IO, ERR_FORMAT. */
 int dataset_read(const struct dataset *d, token_id *out, uint64_t first, size_t n);
 
+/* Whether the document that begins at id `first` of the stream is of a file whose documents begin
+ * with the end-of-text token, llm.c's, instead of ending with it. */
+bool dataset_begins_with_end(const struct dataset *d, uint64_t first);
+
 /* What the files of a data set are. */
 struct data_summary {
     const char *format; /* "text", "Megatron", "nanoGPT", "llm.c", "TFRecord", "pickled lists",
@@ -80,8 +85,9 @@ struct data_summary {
     size_t files;
     token_id least, most; /* of the ids that were read when the files were opened */
     bool whole;           /* all ids were read */
-    bool bounds;          /* documents end where the files say, or each is one; else only the
-                             tokenizer says where */
+    bool bounds;          /* documents end where the files say, at a token that is known, or each
+                             is one; else only the tokenizer says where */
+    token_id end;         /* that token, where all files without bounds have the same; TOKEN_NONE */
 };
 void dataset_summary(const struct dataset *d, struct data_summary *out);
 

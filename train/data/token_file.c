@@ -23,7 +23,8 @@ enum {
     CHECK_PLACES = 1024, /* of a file too big to be read whole */
     RUN_IDS = 8,         /* generated ids that count up */
     GENERATED_DOCUMENT = 1024,
-    LLMC_HEADER_BYTES = 1024
+    LLMC_HEADER_BYTES = 1024,
+    GPT2_END = 50256 /* GPT-2's end of text, the greatest of its ids */
 };
 
 static int set_file_error(int code, const char *path, const char *what)
@@ -99,7 +100,8 @@ static int open_llmc(struct token_file *f, const char *path)
 
 int token_file_generate(struct token_file *f, uint64_t n, uint64_t seed, int n_vocab)
 {
-    *f = (struct token_file){.format = TOKENS_GENERATED, .file.fd = -1, .seed = seed};
+    *f = (struct token_file){
+        .format = TOKENS_GENERATED, .file.fd = -1, .seed = seed, .end = TOKEN_NONE};
     f->n_tokens = n;
     f->n_vocab = n_vocab;
     if (n_vocab < 1)
@@ -211,7 +213,8 @@ static int open_copy(struct token_file *f, const char *path, token_id separator,
 int token_file_open(struct token_file *f, enum token_format format, const char *path,
                     token_id separator, const struct progress *p)
 {
-    *f = (struct token_file){.format = format, .file.fd = -1, .least = 0, .most = TOKEN_NONE};
+    *f = (struct token_file){
+        .format = format, .file.fd = -1, .end = TOKEN_NONE, .least = 0, .most = TOKEN_NONE};
     int rc = format == TOKENS_MEGATRON  ? open_megatron(f, path)
              : format == TOKENS_NANOGPT ? open_nanogpt(f, path)
              : format == TOKENS_LLMC    ? open_llmc(f, path)
@@ -309,12 +312,14 @@ int token_file_read(const struct token_file *f, token_id *out, uint64_t first, s
     return 0;
 }
 
-/* Documents end behind each eos among n ids at `at`; room grows by doubling. */
-static int find_document_ends(struct token_file *f, uint64_t *cap, const token_id *ids, uint64_t at,
-                              size_t n, token_id eos)
+/* Documents end behind each eos among n ids at `at`, or begin with it; room grows by doubling. */
+static int find_documents(struct token_file *f, uint64_t *cap, const token_id *ids, uint64_t at,
+                          size_t n, token_id eos)
 {
+    const uint64_t behind = f->format == TOKENS_LLMC ? 0 : 1;
     for (size_t i = 0; i < n; i++) {
-        if (ids[i] != eos || at + i + 1 == f->n_tokens)
+        const uint64_t next = at + i + behind;
+        if (ids[i] != eos || next == 0 || next == f->n_tokens)
             continue;
         if (f->n_documents + 1 == *cap) {
             uint64_t *more = mem_grow(f->documents, *cap * sizeof *more, 2 * *cap * sizeof *more);
@@ -323,7 +328,7 @@ static int find_document_ends(struct token_file *f, uint64_t *cap, const token_i
             f->documents = more;
             *cap *= 2;
         }
-        f->documents[f->n_documents++] = at + i + 1;
+        f->documents[f->n_documents++] = next;
         f->documents[f->n_documents] = f->n_tokens;
     }
     return 0;
@@ -344,16 +349,25 @@ static int digest_ids(struct token_file *f, struct sha256 *hash, token_id *ids, 
     return 0;
 }
 
-static int check_ids(struct token_file *f, struct sha256 *hash, token_id *ids, int n_vocab,
-                     token_id eos, const struct progress *p)
+/* The token that separates documents, as far as it is known before the ids are. */
+static token_id find_separator(const struct token_file *f, token_id eos)
 {
-    uint64_t width = (uint64_t)(f->width < 0 ? -f->width : f->width);
+    switch (f->format) {
+    case TOKENS_NANOGPT:
+    case TOKENS_LLMC:
+        return eos == TOKEN_NONE ? GPT2_END : eos;
+    case TOKENS_NPY:
+        return eos;
+    default:
+        return TOKEN_NONE;
+    }
+}
+
+static int check_ids(struct token_file *f, struct sha256 *hash, token_id *ids, int n_vocab,
+                     const struct progress *p)
+{
     uint64_t blocks = (f->n_tokens - 1) / CHECK_IDS + 1, cap = 2;
-    f->whole = f->n_tokens <= DATA_WHOLE_BYTES / width;
     uint64_t places = f->whole ? blocks : CHECK_PLACES;
-    bool stored =
-        f->format == TOKENS_MEGATRON || f->format == TOKENS_TFRECORD || f->format == TOKENS_PICKLE;
-    bool documents = f->whole && !stored && eos != TOKEN_NONE;
     int rc = 0;
     f->least = INT32_MAX;
     for (uint64_t i = 0; i < places && rc == 0; i++) {
@@ -362,16 +376,35 @@ static int check_ids(struct token_file *f, struct sha256 *hash, token_id *ids, i
         uint64_t at = block * CHECK_IDS, left = f->n_tokens - at;
         size_t n = left < CHECK_IDS ? (size_t)left : CHECK_IDS;
         rc = digest_ids(f, hash, ids, at, n, n_vocab);
-        if (rc == 0 && documents)
-            rc = find_document_ends(f, &cap, ids, at, n, eos);
+        if (rc == 0 && f->whole && f->end != TOKEN_NONE)
+            rc = find_documents(f, &cap, ids, at, n, f->end);
         if (rc == 0)
             rc = progress_step(p, "checking tokens", i + 1, places);
     }
     return rc;
 }
 
-int token_file_check(struct token_file *f, int n_vocab, token_id eos, const struct progress *p)
+/* Ids of another vocabulary than GPT-2's: the documents found are none. Where a file of llm.c
+ * begins with the greatest of its ids, that separates them; else they are not known. */
+static int separate_others(struct token_file *f, token_id *ids, const struct progress *p)
 {
+    struct sha256 none;
+    token_id first = TOKEN_NONE;
+    int rc = f->format == TOKENS_LLMC ? token_file_read(f, &first, 0, 1, 0) : 0;
+    f->end = first == f->most ? first : TOKEN_NONE;
+    f->n_documents = 1;
+    f->documents[1] = f->n_tokens;
+    if (rc != 0 || f->end == TOKEN_NONE || (rc = sha256_init(&none)) != 0)
+        return rc;
+    rc = check_ids(f, &none, ids, 0, p);
+    sha256_release(&none);
+    return rc;
+}
+
+int token_file_check(struct token_file *f, int n_vocab, token_id eos, bool whole,
+                     const struct progress *p)
+{
+    const uint64_t width = (uint64_t)(f->width < 0 ? -f->width : f->width);
     struct sha256 hash;
     int rc = sha256_init(&hash);
     if (rc != 0)
@@ -384,7 +417,11 @@ int token_file_check(struct token_file *f, int n_vocab, token_id eos, const stru
         sha256_add(&hash, what, sizeof what);
     } else {
         token_id *ids = mem_array(CHECK_IDS, sizeof *ids);
-        rc = ids == NULL ? ERR_NOMEM : check_ids(f, &hash, ids, n_vocab, eos, p);
+        f->whole = whole || f->n_tokens <= DATA_WHOLE_BYTES / width;
+        f->end = find_separator(f, eos);
+        rc = ids == NULL ? ERR_NOMEM : check_ids(f, &hash, ids, n_vocab, p);
+        if (rc == 0 && eos == TOKEN_NONE && f->end != TOKEN_NONE && f->most != f->end)
+            rc = separate_others(f, ids, p);
         mem_free(ids);
         /* Only there: what is read whole has the digest that checkpoints know. */
         if (rc == 0 && !f->whole)

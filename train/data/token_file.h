@@ -2,8 +2,9 @@
 #define PRATTLE_TRAIN_DATA_TOKEN_FILE_H
 /*
  * Token ids in files of other programs: Megatron-LM's and fairseq's .bin with .idx, nanoGPT's .bin
- * (uint16, no header), llm.c's .bin (a header of 256 int32), TFRecord, of which each record is a
- * document (tfrecord.h), pickled lists of lists (pickle_ids.h), NumPy's .npy,
+ * (uint16, no header; each document ends with the end-of-text token), llm.c's .bin (a header of 256
+ * int32; each document begins with that token), TFRecord, of which each record is a document
+ * (tfrecord.h), pickled lists of lists (pickle_ids.h), NumPy's .npy,
  * of which each is a document (npy.h); and generated ids, which need no
  * file.
  */
@@ -30,8 +31,10 @@ struct token_file {
     int width;        /* bytes of an id: 1, 2, 4, 8; below 0 where they are signed */
     uint64_t n_tokens, n_documents;
     uint64_t *documents; /* [n_documents + 1], where each begins; owned */
-    size_t n_texts;      /* text files it was encoded from; 0: it was given as tokens */
-    char sum[65];        /* SHA-256 of the whole set in hexadecimal; "": not known */
+    token_id end; /* the end-of-text token that separates documents in a file without their bounds;
+                     TOKEN_NONE: not known, or not needed */
+    size_t n_texts; /* text files it was encoded from; 0: it was given as tokens */
+    char sum[65];   /* SHA-256 of the whole set in hexadecimal; "": not known */
     /* Set by token_file_check: */
     unsigned char
         digest[32];       /* SHA-256 of the ids read, as int32; and of sum where whole is false */
@@ -63,10 +66,13 @@ int token_file_read(const struct token_file *f, token_id *out, uint64_t first, s
                     int n_vocab);
 /*
  * Read the ids once, to check them and to compute digest, least and most: all of a file up to
- * DATA_WHOLE_BYTES, else a thousand blocks spread evenly. If all is read and the format does not
- * store documents, a document ends after each token `eos` (TOKEN_NONE: there is one document).
- * Errors as token_file_read, and ERR_INTERRUPTED.
+ * DATA_WHOLE_BYTES, or where `whole` is set, else a thousand blocks spread evenly. If all is read
+ * and the format does not store documents, a document ends after each token `eos`, and begins with
+ * it in llm.c's files, as its scripts write them. Without eos (TOKEN_NONE) it is the greatest id of
+ * a nanoGPT or llm.c file if that is GPT-2's end of text, or the first of an llm.c file; others are
+ * one document. Errors as token_file_read, and ERR_INTERRUPTED.
  */
-int token_file_check(struct token_file *f, int n_vocab, token_id eos, const struct progress *p);
+int token_file_check(struct token_file *f, int n_vocab, token_id eos, bool whole,
+                     const struct progress *p);
 
 #endif

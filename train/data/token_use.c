@@ -46,6 +46,7 @@ struct reading {
     token_id eos;
     unsigned char *bits; /* of each id: it was seen */
     uint64_t document;   /* in which the next id lies */
+    bool begins;         /* that has its eos first */
 };
 
 static void look_at_ids(struct token_use *u, struct reading *r, const token_id *ids, uint64_t at,
@@ -55,10 +56,14 @@ static void look_at_ids(struct token_use *u, struct reading *r, const token_id *
         const size_t id = (size_t)ids[i];
         u->used += !(r->bits[id / 8] >> id % 8 & 1);
         r->bits[id / 8] |= (unsigned char)(1 << id % 8);
+        const bool first = at + i == r->data->documents[r->document];
         const bool last = at + i + 1 == r->data->documents[r->document + 1];
-        u->ended += last && ids[i] == r->eos;
-        u->inside += !last && ids[i] == r->eos;
-        u->seen += last;
+        if (first)
+            r->begins = dataset_begins_with_end(r->data, at + i);
+        const bool bound = r->begins ? first : last;
+        u->ended += bound && ids[i] == r->eos;
+        u->inside += !bound && ids[i] == r->eos;
+        u->seen += bound;
         r->document += last;
     }
 }

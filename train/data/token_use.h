@@ -14,7 +14,8 @@ struct token_use {
     uint64_t lengths[USE_LENGTHS];      /* documents of 2^i to 2^(i+1) - 1 tokens */
     uint64_t read;                      /* ids that were looked at, from the first on */
     uint64_t used;                      /* different ids among them */
-    uint64_t ended, seen;               /* documents that end with eos, of those looked at */
+    uint64_t ended, seen;               /* documents that end with eos (llm.c's: begin with it), of
+                                           those looked at */
     uint64_t inside;                    /* eos elsewhere in these */
 };
 /* eos: TOKEN_NONE if there is none. ERR_IO, ERR_FORMAT, ERR_NOMEM, ERR_INTERRUPTED. */

@@ -21,6 +21,7 @@ struct comparison {
     struct ids ids;    /* of the chunk */
     token_id *found;   /* [IDS_AT_ONCE], of the data */
     uint64_t document; /* in progress */
+    uint64_t first;    /* its first token, behind the end-of-text token that llm.c has there */
     uint64_t at;       /* its next token */
     bool inside;
     const struct progress *progress;
@@ -37,6 +38,7 @@ static int open_data(struct dataset *d, const char *path, const struct tokenizer
     struct data_config data = c; /* borrows its texts */
     data.data = (char *)path;
     data.validation_fraction = 0;
+    data.whole = true;
     rc = dataset_open(d, &none, &data, t, n_vocab, p);
     dataset_close(&none);
     data_config_release(&c);
@@ -72,13 +74,24 @@ static const char *source_name(const struct comparison *c, size_t source, char s
     return file_show(shown, NAME_BYTES, c->texts.list[source].path);
 }
 
+static int begin_document(struct comparison *c)
+{
+    const struct dataset *d = c->data;
+    token_id id = TOKEN_NONE;
+    int rc = 0;
+    c->first = c->at = d->documents[c->document];
+    if (dataset_begins_with_end(d, c->first) && (rc = dataset_read(d, &id, c->first, 1)) == 0)
+        c->first = c->at += id == tokenizer_eos(c->tokenizer);
+    return rc;
+}
+
 /* Where the document's ids end, without the end-of-text token. */
 static uint64_t document_end(struct comparison *c, int *rc)
 {
     const struct dataset *d = c->data;
     uint64_t end = d->documents[c->document + 1];
     token_id last = TOKEN_NONE;
-    if (end > c->at)
+    if (end > c->at && !dataset_begins_with_end(d, d->documents[c->document]))
         *rc = dataset_read(d, &last, end - 1, 1);
     return last != TOKEN_NONE && last == tokenizer_eos(c->tokenizer) ? end - 1 : end;
 }
@@ -91,11 +104,10 @@ static int compare_ids(struct comparison *c, size_t source)
     for (size_t done = 0; done < c->ids.n && rc == 0;) {
         const size_t left = c->ids.n - done;
         size_t n = left < IDS_AT_ONCE ? left : IDS_AT_ONCE;
-        const uint64_t first = c->data->documents[c->document];
         if (c->at == end)
             return err_set(ERR_MISMATCH,
                            "%s: document %" PRIu64 " has %" PRIu64 " tokens, its text has more",
-                           source_name(c, source, shown), c->document + 1, end - first);
+                           source_name(c, source, shown), c->document + 1, end - c->first);
         n = end - c->at < n ? (size_t)(end - c->at) : n;
         rc = dataset_read(c->data, c->found, c->at, n);
         for (size_t i = 0; i < n && rc == 0; i++)
@@ -103,8 +115,8 @@ static int compare_ids(struct comparison *c, size_t source)
                 rc = err_set(ERR_MISMATCH,
                              "%s: token %" PRIu64 " of document %" PRIu64 " is %" PRId32
                              ", the text gives %" PRId32,
-                             source_name(c, source, shown), c->at + i - first + 1, c->document + 1,
-                             c->found[i], c->ids.data[done + i]);
+                             source_name(c, source, shown), c->at + i - c->first + 1,
+                             c->document + 1, c->found[i], c->ids.data[done + i]);
         c->at += n;
         done += n;
     }
@@ -119,9 +131,10 @@ static int end_document(struct comparison *c, size_t source)
     if (rc == 0 && c->at < end)
         return err_set(
             ERR_MISMATCH, "%s: document %" PRIu64 " has %" PRIu64 " tokens, its text only %" PRIu64,
-            source_name(c, source, shown), c->document + 1, end - c->data->documents[c->document],
-            c->at - c->data->documents[c->document]);
-    c->at = c->data->documents[++c->document];
+            source_name(c, source, shown), c->document + 1, end - c->first, c->at - c->first);
+    c->document++;
+    if (rc == 0)
+        rc = begin_document(c);
     if (rc == 0 && c->document % REPORT_EVERY == 0)
         rc = progress_step(c->progress, "comparing documents", c->document, c->data->n_documents);
     return rc;
@@ -178,7 +191,7 @@ static int check_texts(struct check_report *r, const struct dataset *d, const ch
     if (rc == 0 && (c.found = mem_array(IDS_AT_ONCE, sizeof *c.found)) == NULL)
         rc = ERR_NOMEM;
     text_reader_init(&c.reader, c.texts.list, c.texts.n, SEPARATOR);
-    if (rc == 0)
+    if (rc == 0 && (rc = begin_document(&c)) == 0)
         rc = compare_texts(&c);
     r->texts = c.document;
     text_reader_release(&c.reader);

@@ -17,8 +17,8 @@ struct conversion {
     struct output *out;
     token_id *ids; /* [IDS_AT_ONCE] */
     struct buf text;
-    token_id end; /* of documents; TOKEN_NONE: not known yet */
-    bool splits;  /* at the end-of-text token: the files have no other bounds */
+    token_id end;   /* the end-of-text token; TOKEN_NONE: not known */
+    token_id usual; /* what documents end with; TOKEN_NONE: not known yet */
     bool lacks_ends;
     const struct progress *progress;
 };
@@ -49,6 +49,7 @@ static int open_data(struct dataset *d, const char *in, const struct tokenizer *
     struct data_config data = c; /* borrows its texts */
     data.data = (char *)in;
     data.validation_fraction = 0;
+    data.whole = true;
     rc = dataset_open(d, &none, &data, t, t == NULL ? 0 : tokenizer_size(t), p);
     dataset_close(&none);
     data_config_release(&c);
@@ -69,42 +70,50 @@ static int write_ids(struct conversion *c, const token_id *ids, size_t n, bool l
 /* The last id of a document: the end-of-text token, or what the first document ends with. */
 static void look_at_end(struct conversion *c, token_id last)
 {
-    if (c->end == TOKEN_NONE)
-        c->end = last;
-    c->lacks_ends |= last != c->end;
+    if (c->usual == TOKEN_NONE)
+        c->usual = last;
+    c->lacks_ends |= last != c->usual;
 }
 
-/* n ids that stand in c->ids, of which the last is the last of all. */
-static int write_block(struct conversion *c, size_t n, bool last)
+static int read_id(const struct conversion *c, token_id *id, uint64_t at)
 {
-    int rc = 0;
-    for (size_t from = 0, to = 0; to < n && rc == 0; from = to) {
-        do {
-            to++;
-        } while (to < n && !(c->splits && c->ids[to - 1] == c->end));
-        const bool ends = (c->splits && c->ids[to - 1] == c->end) || (last && to == n);
-        if (ends)
-            look_at_end(c, c->ids[to - 1]);
-        rc = write_ids(c, c->ids + from, to - from, ends);
-        if (rc == 0 && ends)
-            rc = output_end(c->out);
-    }
+    return dataset_read(c->data, id, at, 1);
+}
+
+/* Of files whose documents begin with the end-of-text token: the one at `next` ends the document
+ * before it. A file that begins without it goes on with a document of another. */
+static int is_ended(const struct conversion *c, bool *is, uint64_t next)
+{
+    token_id id = c->end;
+    const bool begins = dataset_begins_with_end(c->data, next);
+    int rc = begins ? read_id(c, &id, next) : 0;
+    *is = id == c->end;
     return rc;
 }
 
 static int write_document(struct conversion *c, uint64_t first, uint64_t end)
 {
-    int rc = first == end ? output_end(c->out) : 0;
+    const bool begins = c->end != TOKEN_NONE && dataset_begins_with_end(c->data, first);
+    token_id id = TOKEN_NONE;
+    bool ended = false;
+    int rc = begins ? read_id(c, &id, first) : 0;
+    first += begins && id == c->end;
     while (first < end && rc == 0) {
         const size_t n = end - first < IDS_AT_ONCE ? (size_t)(end - first) : IDS_AT_ONCE;
         rc = dataset_read(c->data, c->ids, first, n);
         first += n;
+        id = c->ids[n - 1];
         if (rc == 0)
-            rc = write_block(c, n, first == end);
+            rc = write_ids(c, c->ids, n, first == end);
         if (rc == 0 && first < end)
             rc = progress_step(c->progress, "converting tokens", first, c->data->n_tokens);
     }
-    return rc;
+    if (rc == 0 && begins && (rc = is_ended(c, &ended, end)) == 0 && ended) {
+        id = c->end;
+        rc = write_ids(c, &id, 1, true);
+    }
+    look_at_end(c, id);
+    return rc == 0 ? output_end(c->out) : rc;
 }
 
 static int write_documents(struct conversion *c)
@@ -132,6 +141,30 @@ static bool has_bounds(enum output_format f)
     return f != OUTPUT_NANOGPT && f != OUTPUT_LLMC;
 }
 
+/* The tokenizer says it, or the files do: what GPT-2's documents are separated by, or what the
+ * first and the last document end with. */
+static int find_end(struct conversion *c, const struct data_summary *s)
+{
+    const struct dataset *d = c->data;
+    token_id first = TOKEN_NONE, last = s->end;
+    int rc = 0;
+    if (c->tokenizer != NULL) {
+        c->end = tokenizer_eos(c->tokenizer);
+        return 0;
+    }
+    if (s->bounds && s->end == TOKEN_NONE && d->n_documents > 1 &&
+        (rc = read_id(c, &first, d->documents[1] - 1)) == 0)
+        rc = read_id(c, &last, d->n_tokens - 1);
+    c->end = s->end != TOKEN_NONE || first == last ? last : TOKEN_NONE;
+    return rc;
+}
+
+/* Where the end-of-text token of documents stands depends on the format. */
+static bool moves_ends(const struct conversion *c, enum output_format f)
+{
+    return dataset_begins_with_end(c->data, 0) != (f == OUTPUT_LLMC);
+}
+
 int convert_run(struct convert_report *r, enum output_format f, const char *in, const char *out,
                 const struct tokenizer *t, bool force, const struct progress *p)
 {
@@ -141,7 +174,8 @@ int convert_run(struct convert_report *r, enum output_format f, const char *in, 
     struct conversion c = {.data = &d,
                            .tokenizer = t,
                            .out = &o,
-                           .end = t == NULL ? TOKEN_NONE : tokenizer_eos(t),
+                           .end = TOKEN_NONE,
+                           .usual = t == NULL ? TOKEN_NONE : tokenizer_eos(t),
                            .progress = p};
     *r = (struct convert_report){.format = f == OUTPUT_FORMATS ? output_format_of(out) : f};
     char *path = output_path(out, "", r->format);
@@ -152,16 +186,18 @@ int convert_run(struct convert_report *r, enum output_format f, const char *in, 
                  : check_tokens(in);
     if (rc == 0)
         rc = open_data(&d, in, t, p);
-    if (rc == 0)
+    if (rc == 0) {
         dataset_summary(&d, &s);
-    c.splits = !s.bounds && c.end != TOKEN_NONE;
-    r->unsplit = !s.bounds && c.end == TOKEN_NONE && has_bounds(r->format);
+        rc = find_end(&c, &s);
+    }
+    r->unsplit = rc == 0 && !s.bounds && has_bounds(r->format);
+    r->unmoved = rc == 0 && c.end == TOKEN_NONE && moves_ends(&c, r->format);
     if (rc == 0)
         rc = output_check_tokens(r->format, d.n_tokens);
     if (rc == 0)
         output_sweep(r->format, path);
     if (rc == 0)
-        rc = output_open(&o, r->format, path, count_ids(&s, t), force);
+        rc = output_open(&o, r->format, path, count_ids(&s, t), c.end, force);
     if (rc == 0)
         rc = write_documents(&c);
     if (rc == 0) {

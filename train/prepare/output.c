@@ -65,10 +65,12 @@ char *output_path(const char *path, const char *part, enum output_format f)
     return mem_sprintf("%.*s%s%s", (int)(ending - path), path, part, own);
 }
 
-static int open_llmc(struct output *o, int n_ids)
+static int open_llmc(struct output *o, int n_ids, token_id end)
 {
     static const int32_t head[LLMC_HEADER];
     o->width = n_ids <= MOST_UINT16 ? 2 : 4;
+    o->end = end;
+    o->due = end != TOKEN_NONE;
     return file_write(&o->file, head, sizeof head);
 }
 
@@ -170,7 +172,8 @@ void output_sweep(enum output_format f, const char *path)
     }
 }
 
-int output_open(struct output *o, enum output_format f, const char *path, int n_ids, bool force)
+int output_open(struct output *o, enum output_format f, const char *path, int n_ids, token_id end,
+                bool force)
 {
     *o = (struct output){.format = f, .width = 2, .file.fd = -1, .index.fd = -1};
     o->megatron.bin.fd = o->megatron.idx.fd = -1;
@@ -179,7 +182,7 @@ int output_open(struct output *o, enum output_format f, const char *path, int n_
         rc = f == OUTPUT_MEGATRON ? token_writer_open(&o->megatron, path, n_ids)
                                   : file_create(&o->file, path, force);
     if (rc == 0 && f == OUTPUT_LLMC)
-        rc = open_llmc(o, n_ids);
+        rc = open_llmc(o, n_ids, end);
     if (rc == 0 && f == OUTPUT_TFRECORD) {
         char *index = tfrecord_index_path(path);
         rc = index == NULL ? ERR_NOMEM : file_create(&o->index, index, force);
@@ -201,8 +204,23 @@ static int end_record(struct output *o)
     return rc;
 }
 
+/* What ends one document is written as what begins the next. */
+static int add_llmc(struct output *o, const token_id *ids, size_t n)
+{
+    const bool due = o->due;
+    int rc = 0;
+    o->due = o->end != TOKEN_NONE && ids[n - 1] == o->end;
+    n -= o->due;
+    o->n_tokens += due + n;
+    if ((rc = output_check_tokens(o->format, o->n_tokens)) == 0 && due)
+        rc = token_ids_write(&o->file, o->width, &o->end, 1);
+    return rc == 0 ? token_ids_write(&o->file, o->width, ids, n) : rc;
+}
+
 int output_add_ids(struct output *o, const token_id *ids, size_t n)
 {
+    if (o->format == OUTPUT_LLMC)
+        return n == 0 ? 0 : add_llmc(o, ids, n);
     o->n_tokens += n;
     int rc = output_check_tokens(o->format, o->n_tokens);
     if (rc != 0)

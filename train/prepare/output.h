@@ -38,14 +38,19 @@ struct output {
     struct buf document;            /* of TFRecord and JSON lines: the one in progress */
     bool in_line;                   /* a part of it has been written, as JSON */
     int width;                      /* bytes of an id */
+    token_id end;                   /* of llm.c's file: separates documents, is first in the file */
+    bool due;                       /* it stands before the next id, if there is one */
     uint64_t n_tokens, n_documents; /* of JSON lines n_tokens counts bytes */
 };
 /*
  * path     of output_path
  * n_ids    ids are below it
+ * end      the end-of-text token that documents end with; llm.c's begin with it, as it reads them.
+ *          TOKEN_NONE: there is none, or it is not known
  * returns  0; ERR_IO, or as output_check
  */
-int output_open(struct output *o, enum output_format f, const char *path, int n_ids, bool force);
+int output_open(struct output *o, enum output_format f, const char *path, int n_ids, token_id end,
+                bool force);
 /* Append to the document in progress: ids, or for JSON lines text. ERR_RANGE: a file of the format
  * cannot have so many. */
 int output_add_ids(struct output *o, const token_id *ids, size_t n);

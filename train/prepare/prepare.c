@@ -181,11 +181,12 @@ static int name_outputs(struct preparation *p, const char *out, int n, bool forc
 static int open_outputs(struct preparation *p, bool force)
 {
     struct prepare_report *r = p->report;
+    const token_id end = p->tokenizer == NULL ? TOKEN_NONE : tokenizer_eos(p->tokenizer);
     int rc = 0;
     for (int i = 0; i < r->n_parts && rc == 0; i++) {
         output_sweep(r->format, p->paths[i]);
         file_show(r->parts[i].path, sizeof r->parts[i].path, p->paths[i]);
-        rc = output_open(&p->outputs[i], r->format, p->paths[i], p->n_ids, force);
+        rc = output_open(&p->outputs[i], r->format, p->paths[i], p->n_ids, end, force);
     }
     return rc;
 }

@@ -346,12 +346,52 @@ static void llmc_has_a_header(void **state)
     struct data_config c = data_config_of((const char *const[]){"gpt2.bin", "llama.bin"}, 2);
     struct dataset d = data_open(&c, false);
     assert_int_equal(d.n_tokens, 8);
-    assert_int_equal(d.n_documents, 3); /* the first ends behind its 0 */
-    assert_int_equal(d.documents[1], 3);
+    assert_int_equal(d.n_documents, 3); /* the second begins with 0 */
+    assert_int_equal(d.documents[1], 2);
     assert_ok(dataset_read(&d, ids, 2, 6));
     assert_memory_equal(ids, ((token_id[]){0, 7, 8, 9, 128000, 1}), sizeof ids);
     dataset_close(&d);
     data_config_release(&c);
+}
+
+/* llm.c's scripts put the end of text before each document, nanoGPT's behind it. Without a
+ * tokenizer GPT-2's is known by being the greatest id. */
+static void documents_of_llmc_begin_with_the_end_of_text(void **state)
+{
+    (void)state;
+    enum { END = 50256 };
+    static const struct {
+        bool llmc;
+        uint16_t ids[6];
+        uint64_t documents, second; /* where it begins */
+    } rows[] = {{true, {END, 5, 6, END, 7, 8}, 2, 3},     {true, {5, 6, END, 7, 8, 9}, 2, 2},
+                {true, {END, END, 5, 6, END, 7}, 3, 1},   {false, {5, 6, END, 7, 8, END}, 2, 3},
+                {true, {END, 5, END, 6, 7, END}, 3, 2},   {true, {4, 5, 6, 7, 8, 9}, 1, 6},
+                {true, {END, 5, END, 6, 7, 50257}, 1, 6}, {true, {99, 5, 6, 99, 7, 8}, 2, 3},
+                {false, {5, 6, 99, 7, 8, 99}, 1, 6}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct {
+            int32_t head[256];
+            uint16_t ids[6];
+        } file = {.head = {20240520, 1, 6}};
+        struct data_config c = data_config_of((const char *const[]){"ends.bin"}, 1);
+        struct dataset d, none;
+        struct data_summary s;
+        const bool llmc = rows[i].llmc;
+        memcpy(file.ids, rows[i].ids, sizeof file.ids);
+        scratch_write(&data_scratch, "ends.bin", llmc ? (void *)&file : file.ids,
+                      llmc ? sizeof file : sizeof file.ids);
+        assert_ok(dataset_open(&d, &none, &c, NULL, 0, NULL));
+        dataset_summary(&d, &s);
+        assert_int_equal(d.n_documents, rows[i].documents);
+        assert_int_equal(d.documents[1], rows[i].second);
+        assert_int_equal(s.end, rows[i].documents > 1 ? (token_id)s.most : TOKEN_NONE);
+        assert_int_equal(s.bounds, rows[i].documents > 1);
+        assert_int_equal(dataset_begins_with_end(&d, 0), llmc);
+        dataset_close(&d);
+        dataset_close(&none);
+        data_config_release(&c);
+    }
 }
 
 static void generated_ids_need_no_disk(void **state)
@@ -438,6 +478,8 @@ static void large_files_are_looked_into(void **state)
     assert_int_equal(dataset_read(&d, ids, hidden, 1), ERR_RANGE);
     dataset_close(&d);
     dataset_close(&v);
+    c.whole = true; /* by choice */
+    assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, TINY_V, NULL), ERR_RANGE);
     unlink(scratch_path(&data_scratch, "large.bin"));
     data_config_release(&c);
 }
@@ -450,7 +492,7 @@ static void digest_with(unsigned char digest[32], const char *sum, off_t bytes)
     assert_ok(token_file_open(&f, TOKENS_NANOGPT, scratch_path(&data_scratch, "summed.bin"),
                               TOKEN_NONE, NULL));
     snprintf(f.sum, sizeof f.sum, "%s", sum);
-    assert_ok(token_file_check(&f, 0, TOKEN_NONE, NULL));
+    assert_ok(token_file_check(&f, 0, TOKEN_NONE, false, NULL));
     memcpy(digest, f.digest, 32);
     token_file_close(&f);
     unlink(scratch_path(&data_scratch, "summed.bin"));
@@ -805,6 +847,7 @@ int main(void)
         cmocka_unit_test(holds_the_end_out_of_few_documents),
         cmocka_unit_test(validation_may_be_a_file_of_its_own),
         cmocka_unit_test(llmc_has_a_header),
+        cmocka_unit_test(documents_of_llmc_begin_with_the_end_of_text),
         cmocka_unit_test(generated_ids_need_no_disk),
         cmocka_unit_test(what_is_generated_to_measure_on_is_other),
         cmocka_unit_test(large_files_are_looked_into),

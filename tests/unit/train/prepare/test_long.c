@@ -135,7 +135,7 @@ static void lines_are_written_in_parts(void **state)
         rng_words(w, 2, 7, i);
         assert_ok(buf_str(&text, some[w[0] % (sizeof some / sizeof *some)]));
     }
-    assert_ok(output_open(&o, OUTPUT_JSON_LINES, path, 0, true));
+    assert_ok(output_open(&o, OUTPUT_JSON_LINES, path, 0, TOKEN_NONE, true));
     for (size_t at = 0, n; at < text.n; at += n) {
         n = text.n - at < 777 ? text.n - at : 777;
         assert_ok(output_add_text(&o, text.data + at, n));

@@ -92,7 +92,7 @@ static void llmc_refuses_what_it_cannot_count(void **state)
     struct convert_report said;
     const token_id ids[2] = {1, 2};
     char *out = data_path("big.bin"), *in = data_path("sparse.bin");
-    assert_ok(output_open(&o, OUTPUT_LLMC, out, 257, true));
+    assert_ok(output_open(&o, OUTPUT_LLMC, out, 257, TOKEN_NONE, true));
     o.n_tokens = INT32_MAX - 1;
     assert_ok(output_add_ids(&o, ids, 1));
     assert_fails(output_add_ids(&o, ids, 1), ERR_RANGE,
@@ -107,12 +107,75 @@ static void llmc_refuses_what_it_cannot_count(void **state)
     mem_free(out);
 }
 
+static void write_llmc(const char *name, const uint16_t *ids, int n)
+{
+    char file[1024 + 64] = "";
+    const int32_t head[3] = {20240520, 1, n};
+    memcpy(file, head, sizeof head);
+    memcpy(file + 1024, ids, (size_t)n * sizeof *ids);
+    scratch_write(&data_scratch, name, file, 1024 + (size_t)n * sizeof *ids);
+}
+
+/* Convert IN, paths with a comma between them, to OUT and compare its last ids. */
+static void expect_ids(enum output_format f, const char *in, const char *out, const uint16_t *ids,
+                       size_t n)
+{
+    struct convert_report said;
+    struct buf found = {0};
+    char *to = data_path(out), *comma = strchr(in, ','), *from, *other;
+    char *first = mem_sprintf("%.*s", comma == NULL ? (int)strlen(in) : (int)(comma - in), in);
+    from = data_path(first);
+    if (comma != NULL) {
+        char *one = from, *two = data_path(comma + 1);
+        from = mem_sprintf("%s,%s", one, two);
+        mem_free(one);
+        mem_free(two);
+    }
+    assert_ok(convert_run(&said, f, from, to, NULL, true, NULL));
+    other = mem_sprintf("%s%s", out, f == OUTPUT_MEGATRON ? ".bin" : "");
+    data_read(&found, other);
+    assert_int_equal(found.n, n * sizeof *ids + (f == OUTPUT_LLMC ? 1024 : 0));
+    assert_memory_equal(found.data + (f == OUTPUT_LLMC ? 1024 : 0), ids, n * sizeof *ids);
+    assert_int_equal(said.tokens, n);
+    assert_false(said.unsplit || said.unmoved);
+    buf_release(&found);
+    mem_free(first);
+    mem_free(from);
+    mem_free(to);
+    mem_free(other);
+}
+
+/* llm.c's end of text stands before a document, that of other formats behind it: it moves, and
+ * whole files come back as they were. */
+static void ends_of_llmc_move(void **state)
+{
+    (void)state;
+    enum { E = 50256 };
+    static const uint16_t before[] = {E, 5, 6, E, E, 7}, behind[] = {5, 6, E, E, 7, E};
+    static const uint16_t begun[] = {E, 1, E, 2}, rest[] = {3, E, 4};
+    static const uint16_t separate[] = {1, E, 2, 3, E, 4, E}, joined[] = {E, 1, E, 2, 3, E, 4};
+    write_llmc("l.bin", before, 6);
+    expect_ids(OUTPUT_MEGATRON, "l.bin", "l-m", behind, 6);
+    expect_ids(OUTPUT_LLMC, "l-m", "l-back.bin", before, 6);
+    data_same_file("l.bin", "l-back.bin");
+    expect_ids(OUTPUT_NANOGPT, "l.bin", "l-n.bin", behind, 6);
+    expect_ids(OUTPUT_LLMC, "l-n.bin", "l-back.bin", before, 6);
+    data_same_file("l.bin", "l-back.bin");
+    expect_ids(OUTPUT_LLMC, "l.bin", "l-back.bin", before, 6);
+    /* A document that begins in one file and ends in the next. */
+    write_llmc("s1.bin", begun, 4);
+    write_llmc("s2.bin", rest, 3);
+    expect_ids(OUTPUT_MEGATRON, "s1.bin,s2.bin", "s-m", separate, 7);
+    expect_ids(OUTPUT_LLMC, "s1.bin,s2.bin", "s.bin", joined, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_index_of_another_format_goes),
         cmocka_unit_test(a_kill_leaves_no_file_that_looks_whole),
         cmocka_unit_test(llmc_refuses_what_it_cannot_count),
+        cmocka_unit_test(ends_of_llmc_move),
     };
     return cmocka_run_group_tests(tests, data_setup, data_teardown);
 }

@@ -13,6 +13,7 @@
  *   v_load_half(p)  v_load_half_n(p, n)  v_store_half_n(p, x, n)
  *                                   the same in binary16; the store rounds to nearest even
  *   v_load_i8(p)                    16 integers of 8 bits
+ *   v_store_i8(p, a)                16 integers of 8 bits: a in -128 .. 127, truncated
  *   v_add v_sub v_mul v_div v_sqrt  rounded to nearest even
  *   v_fma(a, b, c)                  a b + c, rounded once
  *   v_max(a, b)                     a > b ? a : b, so b where either is NaN
@@ -21,6 +22,8 @@
  *   v_keep(a, n, other)             a in lanes below n, other in the rest
  *   v_if_greater(x, y, a, b)        x > y ? a : b
  *   v_at_least(a, b)                a mask: bit l is set where a >= b in lane l
+ *   v_largest_bits(a, b)            the greatest bit pattern of |a| and |b| in any lane; it orders
+ *                                   as the magnitudes do, and NaN is greater than infinity
  *   v_power_below(a)                the greatest power of two <= a, a > 0 and normal
  *   v_powers(t, base, &f, &s)       two powers of two whose product is 2^n, n the difference of the
  *                                   bit patterns of t and base: 2^floor(n / 2) and what is left, so

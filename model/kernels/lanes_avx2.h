@@ -67,6 +67,13 @@ LANES struct v16 v_load_i8(const int8_t *p)
 {
     return V_BOTH(v_load_i8_8(p), v_load_i8_8(p + 8));
 }
+LANES void v_store_i8(int8_t *p, struct v16 a)
+{
+    __m256i both = _mm256_packs_epi32(_mm256_cvttps_epi32(a.lo), _mm256_cvttps_epi32(a.hi));
+    both = _mm256_permute4x64_epi64(both, 0xd8); /* packing goes by halves of 128 bits */
+    _mm_storeu_si128((__m128i *)p, _mm_packs_epi16(_mm256_castsi256_si128(both),
+                                                   _mm256_extracti128_si256(both, 1)));
+}
 LANES void v_store_half_n(uint16_t *p, struct v16 a, int n)
 {
     uint16_t part[LANES_N];
@@ -132,6 +139,19 @@ LANES struct v16 v_copysign(struct v16 size, struct v16 sign)
     __m256 m = _mm256_castsi256_ps(_mm256_set1_epi32(INT32_MIN));
     return V_BOTH(_mm256_or_ps(_mm256_andnot_ps(m, size.lo), _mm256_and_ps(m, sign.lo)),
                   _mm256_or_ps(_mm256_andnot_ps(m, size.hi), _mm256_and_ps(m, sign.hi)));
+}
+LANES __m256i v_size8(__m256 a)
+{
+    return _mm256_and_si256(_mm256_castps_si256(a), _mm256_set1_epi32(INT32_MAX));
+}
+LANES uint32_t v_largest_bits(struct v16 a, struct v16 b)
+{
+    __m256i size = _mm256_max_epi32(_mm256_max_epi32(v_size8(a.lo), v_size8(a.hi)),
+                                    _mm256_max_epi32(v_size8(b.lo), v_size8(b.hi)));
+    __m128i s = _mm_max_epi32(_mm256_castsi256_si128(size), _mm256_extracti128_si256(size, 1));
+    s = _mm_max_epi32(s, _mm_shuffle_epi32(s, 0x4e));
+    s = _mm_max_epi32(s, _mm_shuffle_epi32(s, 0xb1));
+    return (uint32_t)_mm_cvtsi128_si32(s);
 }
 LANES struct v16 v_power_below(struct v16 a)
 {

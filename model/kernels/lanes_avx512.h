@@ -53,6 +53,10 @@ LANES struct v16 v_load_i8(const int8_t *p)
     __m128i q = _mm_loadu_si128((const __m128i *)p);
     return (struct v16){_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(q))};
 }
+LANES void v_store_i8(int8_t *p, struct v16 a)
+{
+    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(_mm512_cvttps_epi32(a.v)));
+}
 LANES void v_store_half_n(uint16_t *p, struct v16 a, int n)
 {
     _mm256_mask_storeu_epi16(p, v_first_n(n), _mm512_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT));
@@ -124,6 +128,13 @@ LANES struct v16 v_copysign(struct v16 size, struct v16 sign)
     __m512i m = _mm512_set1_epi32(INT32_MIN);
     return (struct v16){_mm512_castsi512_ps(_mm512_ternarylogic_epi32(
         m, _mm512_castps_si512(sign.v), _mm512_castps_si512(size.v), 0xca))};
+}
+LANES uint32_t v_largest_bits(struct v16 a, struct v16 b)
+{
+    const __m512i m = _mm512_set1_epi32(INT32_MAX);
+    __m512i size = _mm512_max_epi32(_mm512_and_si512(_mm512_castps_si512(a.v), m),
+                                    _mm512_and_si512(_mm512_castps_si512(b.v), m));
+    return (uint32_t)_mm512_reduce_max_epi32(size);
 }
 LANES struct v16 v_power_below(struct v16 a)
 {

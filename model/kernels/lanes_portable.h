@@ -53,6 +53,11 @@ LANES struct v16 v_load_i8(const int8_t *p)
 {
     V_EACH((float)p[i]);
 }
+LANES void v_store_i8(int8_t *p, struct v16 a)
+{
+    for (int i = 0; i < LANES_N; i++)
+        p[i] = (int8_t)(int32_t)a.f[i];
+}
 LANES void v_store_half_n(uint16_t *p, struct v16 a, int n)
 {
     for (int i = 0; i < n; i++)
@@ -112,6 +117,16 @@ LANES struct v16 v_abs(struct v16 a)
 LANES struct v16 v_copysign(struct v16 size, struct v16 sign)
 {
     V_EACH(copysignf(size.f[i], sign.f[i]));
+}
+LANES uint32_t v_largest_bits(struct v16 a, struct v16 b)
+{
+    uint32_t largest = 0;
+    for (int i = 0; i < 2 * LANES_N; i++) {
+        const float x = i < LANES_N ? a.f[i] : b.f[i - LANES_N];
+        const uint32_t size = float_bits(x) & 0x7fffffffu;
+        largest = size > largest ? size : largest;
+    }
+    return largest;
 }
 LANES struct v16 v_power_below(struct v16 a)
 {

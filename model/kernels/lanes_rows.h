@@ -5,6 +5,7 @@
 #include "model/kernels/functions.h"
 #include "model/kernels/lanes.h"
 #include "model/kernels/matrix_kernels.h"
+#include "model/kernels/q8_scale.h"
 #include "model/kernels/row_kernels.h"
 
 LANES void epilogue_row(float *y, const float *acc, const float *bias, size_t n,
@@ -104,11 +105,32 @@ static void round_row(uint16_t *y, const float *x, size_t n)
     }
 }
 
+/* As roundf, once it is truncated. */
+LANES struct v16 v_round_away(struct v16 a)
+{
+    return v_add(a, v_copysign(v_set(Q8_BELOW_HALF), a));
+}
+
+static void quantize_q8(struct q8_block *y, const float *x)
+{
+    const struct v16 first = v_load(x), second = v_load(x + LANES_N);
+    const struct q8_scale scale = q8_scale_of(v_largest_bits(first, second));
+    const struct v16 by = v_set(scale.inverse);
+    y->d = scale.d;
+    if (scale.inverse == 0) {
+        memset(y->q, 0, sizeof y->q);
+        return;
+    }
+    v_store_i8(y->q, v_round_away(v_mul(first, by)));
+    v_store_i8(y->q + LANES_N, v_round_away(v_mul(second, by)));
+}
+
 static const struct row_kernels row_table = {.layernorm = normalize_row,
                                              .add = add_row,
                                              .scale = scale_row,
                                              .divide = divide_row,
                                              .half_to_f32 = widen_row,
-                                             .half_from_f32 = round_row};
+                                             .half_from_f32 = round_row,
+                                             .quantize_q8 = quantize_q8};
 
 #endif

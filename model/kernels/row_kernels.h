@@ -3,6 +3,8 @@
 /*
  * Layer norm (Ba et al. 2016), elementwise arithmetic and conversion of rows of n elements.
  */
+#include "model/kernels/q8.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +20,7 @@ struct row_kernels {
     void (*half_to_f32)(float *y, const uint16_t *x, size_t n);  /* y = x in fp32 */
     void (*half_from_f32)(uint16_t *y, const float *x,
                           size_t n); /* y = x in binary16, to nearest even */
+    void (*quantize_q8)(struct q8_block *y, const float *x); /* y = x [32], as q8_quantize */
 };
 /* The table in use: that of the best instruction set until kernels_select (kernels.h). */
 const struct row_kernels *row_kernels(void);

@@ -9,6 +9,7 @@
 #include "tests/lib/normal.h"
 #include "tests/lib/test.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -54,9 +55,8 @@ static void expect_reference(const float x[32])
     assert_memory_equal(&got, &want, sizeof got);
 }
 
-static void a_block_is_the_references(void **state)
+static void a_block_is_the_references(void)
 {
-    (void)state;
     float x[32];
     for (uint64_t n = 0; n < 20000; n++) {
         const int power = (int)(n % 140) - 119; /* from where 1 / d is finite up to overflow */
@@ -78,9 +78,8 @@ static void a_block_is_the_references(void **state)
 }
 
 /* What the reference leaves open: blocks that no scale can hold. */
-static void what_cannot_be_held_is_defined(void **state)
+static void what_cannot_be_held_is_defined(void)
 {
-    (void)state;
     struct q8_block b;
     float x[32] = {1, 2, 3}, back[32];
     const float bad[] = {NAN, INFINITY, -INFINITY};
@@ -101,6 +100,54 @@ static void what_cannot_be_held_is_defined(void **state)
     q8_quantize(&b, x);
     for (int i = 0; i < 32; i++)
         assert_true(b.d == 0 && b.q[i] == 0);
+}
+
+/* Numbers that meet every rule: any sizes, halves between two integers, zeros of both signs, and
+ * what no scale can hold. */
+static void fill_hard_block(float x[32], uint64_t n)
+{
+    static const float odd[] = {0.0f,      -0.0f,      NAN,       -NAN,     INFINITY, -INFINITY,
+                                0x1p-149f, -0x1p-130f, 0x1p-126f, Q8_LIMIT, FLT_MAX,  -FLT_MAX};
+    const int kind = (int)(n % 4), power = (int)(n / 4 % 270) - 149;
+    for (uint64_t i = 0; i < 32; i++) {
+        const float draw = (float)rng_uniform(11, n, i) * 254 - 127;
+        x[i] = kind == 1   ? ldexpf(floorf(draw) + 0.5f, power)
+               : kind == 2 ? ldexpf(nextafterf(floorf(draw) + 0.5f, i % 2 ? 0 : 1000), power)
+                           : ldexpf(draw, power);
+    }
+    if (kind == 1 || kind == 2)
+        x[n / 4 % 32] = ldexpf(n / 128 % 2 ? -127 : 127, power);
+    if (kind == 3)
+        for (int i = 0; i < 1 + (int)(n / 4 % 3); i++)
+            x[(n / 4 + 7 * (uint64_t)i) % 32] = odd[(n / 12 + (uint64_t)i) % 12];
+}
+
+static void every_table_has_the_bits_of_portable(void **state)
+{
+    (void)state;
+    float x[33];
+    for (uint64_t n = 0; n < 40000; n++) {
+        float *at = x + n % 2; /* of any alignment */
+        struct q8_block want, got;
+        fill_hard_block(at, n);
+        kernels_nth(0)->row.quantize_q8(&want, at);
+        for (int table = 1; kernels_nth(table) != NULL; table++) {
+            memset(&got, 0xaa, sizeof got);
+            kernels_nth(table)->row.quantize_q8(&got, at);
+            assert_memory_equal(&got, &want, sizeof got);
+        }
+    }
+}
+
+static void every_table_is_the_references(void **state)
+{
+    (void)state;
+    for (int table = 0; kernels_nth(table) != NULL; table++) {
+        assert_ok(kernels_select(kernels_nth_name(table)));
+        a_block_is_the_references();
+        what_cannot_be_held_is_defined();
+    }
+    assert_ok(kernels_select("auto"));
 }
 
 /* ---- panels ---- */
@@ -293,8 +340,7 @@ static void check_product(const struct linear *w, const struct linear *wide, con
         par_run(product_share_of, &(struct product){w, got, x, T, scratch});
         assert_memory_equal(got, want, n);
         memset(got, 0, n);
-        par_run(product_share_of,
-                &(struct product){w, got, x + (size_t)(T / 2) * K, 1, scratch});
+        par_run(product_share_of, &(struct product){w, got, x + (size_t)(T / 2) * K, 1, scratch});
         assert_memory_equal(got, want + (size_t)(T / 2) * N, N * sizeof *got);
     }
     assert_ok(kernels_select("auto"));
@@ -335,8 +381,8 @@ static void products_have_the_bits_of_fp32(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_block_is_the_references),
-        cmocka_unit_test(what_cannot_be_held_is_defined),
+        cmocka_unit_test(every_table_is_the_references),
+        cmocka_unit_test(every_table_has_the_bits_of_portable),
         cmocka_unit_test(every_filling_is_the_same),
         cmocka_unit_test(tiles_have_the_bits_of_portable),
         cmocka_unit_test(products_have_the_bits_of_fp32),

@@ -133,7 +133,6 @@ struct figure_text {
     char value[NUMBER_TEXT], error[NUMBER_TEXT]; /* "": there is none */
 };
 
-/* The error in two digits, and the value in five, but in no more than one decimal beyond it. */
 static void format_figure(struct figure_text *out, const json_t *record, const char *name)
 {
     const json_t *f = json_object_get(json_object_get(record, "figures"), name);
@@ -141,15 +140,10 @@ static void format_figure(struct figure_text *out, const json_t *record, const c
     out->value[0] = out->error[0] = '\0';
     if (!json_is_number(value))
         return;
-    number_text(out->value, json_number_value(value), 5);
-    if (!json_is_number(error))
-        return;
-    number_text(out->error, json_number_value(error), 2);
-    const char *point = strchr(out->error, '.'), *known = strchr(out->value, '.');
-    const int decimals = point == NULL ? 1 : (int)strlen(point);
-    if (known != NULL && (int)strlen(known) > decimals + 1 && strchr(out->error, 'e') == NULL &&
-        strchr(known, 'e') == NULL)
-        snprintf(out->value, NUMBER_TEXT, "%.*f", decimals, json_number_value(value));
+    if (json_is_number(error))
+        number_pair(out->value, out->error, json_number_value(value), json_number_value(error));
+    else
+        number_text(out->value, json_number_value(value), 5);
 }
 
 static const char *error_text(const struct figure_text *t)

@@ -14,10 +14,20 @@ struct figure_text {
     char value[NUMBER_TEXT], error[NUMBER_TEXT]; /* error "": there is none */
 };
 
-/* As many decimals as the evaluation has for it, and none where its digits are enough. */
+/* As many decimals as the evaluation has for it, and none where its digits are enough; else those
+ * that the error justifies. */
 static void format_figure(struct figure_text *out, const struct eval_figure *f)
 {
     const double size = fabs(f->value);
+    if (f->format == NULL && isfinite(f->value) && isfinite(f->error)) {
+        number_pair(out->value, out->error, f->value, f->error);
+        return;
+    }
+    if (f->format == NULL) {
+        number_text(out->value, f->value, 4);
+        out->error[0] = '\0';
+        return;
+    }
     const char *format = size < 1e5 ? f->format : size < 1e6 ? "%.0f" : "%.4g";
     snprintf(out->value, NUMBER_TEXT, format, f->value);
     number_shorten(out->value);

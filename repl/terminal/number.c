@@ -3,7 +3,9 @@
 #include "repl/terminal/term.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *number_shorten(char *text)
@@ -40,6 +42,30 @@ const char *number_text(char out[NUMBER_TEXT], double x, int digits)
                  size > 0 && size < 1e-3 ? digits - 1 : digits, x);
     drop_zeros(out);
     return number_shorten(out);
+}
+
+/* The power of ten of x's first digit, once x is rounded to so many digits. */
+static int first_power(double x, int digits)
+{
+    char text[NUMBER_TEXT];
+    snprintf(text, sizeof text, "%.*e", digits - 1, x);
+    const char *e = strchr(text, 'e');
+    return x == 0 || e == NULL ? 0 : (int)strtol(e + 1, NULL, 10);
+}
+
+void number_pair(char value[NUMBER_TEXT], char error[NUMBER_TEXT], double x, double e)
+{
+    const double size = fmax(fabs(x), fabs(e));
+    const bool small = size > 0 && size < 1e-3, large = size >= 1e6;
+    const int power = small || large ? first_power(size, 2) : 0;
+    const double unit = e == 0 ? fabs(x) : fabs(e);
+    const int digits = e == 0 ? 4 : 2, last = first_power(unit, digits) - digits + 1;
+    const int decimals = x == 0 && e == 0 ? 0 : power - last < 0 ? 0 : power - last;
+    char exponent[16] = "";
+    if (small || large)
+        snprintf(exponent, sizeof exponent, "e%d", power);
+    snprintf(value, NUMBER_TEXT, "%.*f%s", decimals, x / pow(10, power), exponent);
+    snprintf(error, NUMBER_TEXT, "%.*f%s", decimals, e / pow(10, power), exponent);
 }
 
 const char *number_count(char out[NUMBER_TEXT], double n)

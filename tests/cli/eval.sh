@@ -49,6 +49,17 @@ has "a NUL in it" "bad.jsonl line 1: not JSON: \\u0000 is not allowed" "$(measur
 has "sizes that do not fit" "overlap is 9, must be 1 to seq_length, 8" "$(measure wikitext $own/wiki.txt --overlap 9 --seq-length 8)"
 has "usage" "usage: prattle eval wikitext [FILE]" "$(measure wikitext a b)"
 
+# A number ends where its standard error does, two digits of which are shown.
+table=$(measure kl $MODEL $own/wiki.txt --other-dtype fp32)
+is "figures of kl with errors" 1 "$(($(grep -c ' +- \| ± ' <<<"$table") > 6))"
+is "they have the digits that these justify" "" "$(sed -n 's|^.* \([-0-9.e][-0-9.e]*\) *\(+-\|±\) *\([0-9.e-]*\)$|\1 \3|p' <<<"$table" | awk '
+    function shape(x) {sub(/^-?[0-9]*/, "", x); gsub(/[0-9]/, "0", x); return x}
+    {a = $1; b = $2; ea = eb = ""
+     if (match(a, /e.*/)) {ea = substr(a, RSTART); a = substr(a, 1, RSTART - 1)}
+     if (match(b, /e.*/)) {eb = substr(b, RSTART); b = substr(b, 1, RSTART - 1)}
+     digits = b; gsub(/[^0-9]/, "", digits); sub(/^0*/, "", digits)
+     if (ea != eb || shape(a) != shape(b) || (b ~ /[.]/ && length(digits) != 2)) print $0}')"
+
 # SIGINT once a line of progress is due: there is a result, and it says what it is.
 for _ in $(seq 200); do cat README.md; done >"$TMPDIR/long.txt"
 : >"$TMPDIR/err"

@@ -105,22 +105,22 @@ static void report_comparison(struct comparison *c, const struct windows *w)
     char name[80];
     divergence_resolve(&c->all, &d);
     double ratio = exp(d.change.value);
-    eval_figure_add(r, "kl", "KL divergence, mean", d.kl.value, d.kl.error, "%.4g");
-    eval_figure_add(r, "kl_median", "median", d.median.value, d.median.error, "%.4g");
-    eval_figure_add(r, "kl_p90", "90 %", d.p90.value, d.p90.error, "%.4g");
-    eval_figure_add(r, "kl_p95", "95 %", d.p95.value, d.p95.error, "%.4g");
-    eval_figure_add(r, "kl_p99", "99 %", d.p99.value, d.p99.error, "%.4g");
-    eval_figure_add(r, "kl_p99_9", "99.9 %", d.p99_9.value, d.p99_9.error, "%.4g");
-    eval_figure_add(r, "kl_max", "greatest", d.greatest, NAN, "%.4g");
+    eval_figure_add(r, "kl", "KL divergence, mean", d.kl.value, d.kl.error, NULL);
+    eval_figure_add(r, "kl_median", "median", d.median.value, d.median.error, NULL);
+    eval_figure_add(r, "kl_p90", "90 %", d.p90.value, d.p90.error, NULL);
+    eval_figure_add(r, "kl_p95", "95 %", d.p95.value, d.p95.error, NULL);
+    eval_figure_add(r, "kl_p99", "99 %", d.p99.value, d.p99.error, NULL);
+    eval_figure_add(r, "kl_p99_9", "99.9 %", d.p99_9.value, d.p99_9.error, NULL);
+    eval_figure_add(r, "kl_max", "greatest", d.greatest, NAN, NULL);
     eval_figure_add(r, "same_top", "same likeliest token %", 100 * d.same_top.value,
-                    100 * d.same_top.error, "%.2f");
-    token_sums_add_perplexity(r, "perplexity", "perplexity", d.loss.value, d.loss.error);
+                    100 * d.same_top.error, NULL);
+    token_sums_add_perplexity(r, "perplexity", "perplexity", d.loss.value, d.loss.error, NULL);
     token_sums_add_perplexity(r, "other_perplexity", "perplexity of the other", d.other_loss.value,
-                              d.other_loss.error);
+                              d.other_loss.error, NULL);
     eval_figure_add(r, "perplexity_ratio", "perplexity ratio (this / other)", ratio,
-                    ratio * d.change.error, "%.5f");
+                    ratio * d.change.error, NULL);
     eval_figure_add(r, "loss_change", "loss difference (this - other)", d.change.value,
-                    d.change.error, "%.3g");
+                    d.change.error, NULL);
     snprintf(
         r->definition, sizeof r->definition,
         "KL(other || this) in nats at each target, other: %s (%02x%02x%02x%02x) in %s, this in %s; "

@@ -62,7 +62,7 @@ static void add_figures(struct eval_result *r, const struct token_sums *s, size_
     if (pieces > 1) {
         double ratio = (double)(n_ids - 1) / (double)(pieces - 1);
         token_sums_add_perplexity(r, "adjusted_perplexity", "adjusted perplexity (word level)",
-                                  loss * ratio, ratio * error);
+                                  loss * ratio, ratio * error, "%.2f");
         eval_figure_add(r, "token_ratio", "token ratio", ratio, NAN, "%.4f");
     }
     token_sums_add_bytes(s, r);

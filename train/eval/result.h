@@ -30,7 +30,7 @@ struct eval_figure {
     const char *text; /* as a person reads it: "bits per byte"; static */
     double value;
     double error;       /* standard error; NAN: none is known */
-    const char *format; /* printf's, of one double: "%.4f"; static */
+    const char *format; /* printf's, of one double: "%.4f"; static. NULL: as the error justifies */
 };
 
 enum { EVAL_MAX_FIGURES = 24 };

@@ -20,8 +20,9 @@ void token_sums_add_loss(const struct token_sums *s, struct eval_result *r);
 /* "loss_per_byte", "perplexity_per_byte" and "bits_per_byte"; nothing where bytes are unknown. */
 void token_sums_add_bytes(const struct token_sums *s, struct eval_result *r);
 void token_sums_add_accuracy(const struct token_sums *s, struct eval_result *r);
-/* exp(min(20, loss)), as Megatron-LM has it; where that is exp(20), without an error. */
+/* exp(min(20, loss)), as Megatron-LM has it; where that is exp(20), without an error. format: as
+ * of eval_figure. */
 void token_sums_add_perplexity(struct eval_result *r, const char *name, const char *text,
-                               double loss, double error);
+                               double loss, double error, const char *format);
 
 #endif

@@ -83,14 +83,14 @@ static void results_stand_side_by_side(void **state)
     has(&out, "one\\x1b[2J", true);
     has(&out, "from       /some/where/that/is/far/away  /some/where/that/is/far/away\n", true);
     has(&out, "\ntext [1] ", true);
-    has(&out, "\n loss      3.5 +- 0.25                   2.5 +- 0.25 (partial)", true);
+    has(&out, "\n loss      3.50 +- 0.25                  2.50 +- 0.25 (partial)", true);
     has(&out, "9.5", false);
     has(&out, "[1] /no/such/t\\xff.txt: all of it", true);
     /* Names give way first, and then the oldest models. */
     shown(&out, TABLE_TEXT, 60);
     has(&out, "from       .../that/is/far/away  .../that/is/far/away\n", true);
     shown(&out, TABLE_TEXT, 45);
-    has(&out, "3.5 +- 0.25", false);
+    has(&out, "3.50 +- 0.25", false);
     has(&out, "1 more model to the left; --all shows it", true);
     /* Programs get the records: two models of one name are two. */
     keep(&b, 2.25, false);
@@ -151,7 +151,7 @@ static void what_is_no_result_is_passed_over(void **state)
     assert_int_equal(h.n_bad, 6);
     records_release(&h);
     shown(&out, TABLE_TEXT, 0);
-    has(&out, "1.5 +- 0.25", true);
+    has(&out, "1.50 +- 0.25", true);
     tiny_speaker_release(&m);
     buf_release(&out);
 }

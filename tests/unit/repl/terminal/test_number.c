@@ -30,6 +30,35 @@ static void numbers_are_short(void **state)
     }
 }
 
+static void a_number_ends_where_its_error_does(void **state)
+{
+    (void)state;
+    static const struct {
+        double x, error;
+        const char *value, *with;
+    } cases[] = {{3.21234, 0.01264, "3.212", "0.013"},
+                 {6.2123e-5, 1.312e-6, "6.21e-5", "0.13e-5"},
+                 {-3.2e-5, 9.04e-5, "-3.2e-5", "9.0e-5"},
+                 {1302.66, 190.48, "1303", "190"},
+                 {1302.66, 9.96, "1303", "10"},
+                 {2.8912, 0.0999, "2.89", "0.10"},
+                 {0.99712, 0.0004, "0.99712", "0.00040"},
+                 {0.0007, 0.0013, "0.0007", "0.0013"},
+                 {99.74, 0.31, "99.74", "0.31"},
+                 {1.851e7, 1.922e5, "1.851e7", "0.019e7"},
+                 {2, 123456, "2", "123456"},
+                 {12345, 3e6, "0.0e6", "3.0e6"},
+                 {100, 0, "100.0", "0.0"},
+                 {0, 0, "0", "0"},
+                 {0, 0.25, "0.00", "0.25"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char value[NUMBER_TEXT], error[NUMBER_TEXT];
+        number_pair(value, error, cases[i].x, cases[i].error);
+        assert_string_equal(value, cases[i].value);
+        assert_string_equal(error, cases[i].with);
+    }
+}
+
 static void counts_have_a_letter(void **state)
 {
     (void)state;
@@ -69,6 +98,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_short),
+        cmocka_unit_test(a_number_ends_where_its_error_does),
         cmocka_unit_test(counts_have_a_letter),
         cmocka_unit_test(points_stand_below_each_other),
     };

@@ -3,8 +3,14 @@
 /* Tokens as a person reads them. */
 #include "model/tokenizer/tokenizer.h"
 
-/* "\" name\"": the token's bytes in quotes, safe for a terminal and on one line; the
- * bare id where there is no tokenizer or the id is a hole. Appended to out. */
+/*
+ * " name": the token's bytes in quotes, safe for a terminal and on one line; the bare id where
+ * there is no tokenizer or the id is a hole. Appended to out.
+ *
+ * Each token can be told from any other: quotes and backslashes in it have a backslash before them,
+ * newlines are \n, tabs \t, blanks that are not the plain space \u00a0 and the like, several
+ * spaces alone " "x3.
+ */
 int token_text_quote(struct buf *out, const struct tokenizer *t, token_id id);
 /* The last words of these tokens' text so, at most so many columns of it; "..." stands for what is
  * before them. Nothing without a tokenizer. */

@@ -8,9 +8,12 @@
 #include "repl/terminal/wrap.h"
 #include "train/config/presets.h"
 #include "train/config/run_config.h"
+#include "train/eval/eval.h"
 
 #include <stdio.h>
 #include <string.h>
+
+enum { FORMAT_TEXT = 96, FORMAT_TEXT_AT = 22 };
 
 static int print_table(struct table *t, int rc, enum table_format format)
 {
@@ -129,6 +132,43 @@ static int show_training(enum table_format format, bool shell)
     return rc;
 }
 
+/* A line "NAME\tTEXT" of what an evaluation reads, cut from *p. */
+static void take_format(const char **p, char name[FORMAT_TEXT], char text[FORMAT_TEXT])
+{
+    const int n = (int)strcspn(*p, "\t"), m = (int)strcspn(*p + n + 1, "\n");
+    snprintf(name, FORMAT_TEXT, "%.*s", n, *p);
+    snprintf(text, FORMAT_TEXT, "%.*s", m, *p + n + 1);
+    *p += n + 1 + m;
+    *p += **p == '\n';
+}
+
+static int show_formats(enum table_format format, bool shell)
+{
+    (void)shell;
+    static const char *const heads[] = {"evaluation", "file or field", "meaning"};
+    char name[FORMAT_TEXT], text[FORMAT_TEXT];
+    const struct eval *e;
+    struct table t;
+    int rc = 0;
+    table_init(&t, heads, 3);
+    for (int i = 0; rc == 0 && (e = eval_at(i)) != NULL; i++) {
+        if (format == TABLE_TEXT)
+            printf("%s%s %s%s\n", term_bold(stdout), e->name, e->argument, term_plain(stdout));
+        for (const char *p = e->reads; rc == 0 && *p != '\0';) {
+            take_format(&p, name, text);
+            if (format == TABLE_TEXT)
+                help_pair(name, text, FORMAT_TEXT_AT);
+            else if ((rc = table_row(&t)) == 0 && (rc = table_cell(&t, 0, "%s", e->name)) == 0 &&
+                     (rc = table_cell(&t, 1, "%s", name + strspn(name, " "))) == 0)
+                rc = table_cell(&t, 2, "%s", text);
+        }
+    }
+    if (format != TABLE_TEXT)
+        return print_table(&t, rc, format);
+    table_release(&t);
+    return rc;
+}
+
 static int show_settings(enum table_format format, bool shell)
 {
     return help_settings(NULL, format, shell);
@@ -137,11 +177,8 @@ static int show_settings(enum table_format format, bool shell)
 static const struct topic {
     const char *name;
     int (*show)(enum table_format format, bool shell);
-} topics[] = {{"commands", help_commands},
-              {"settings", show_settings},
-              {"training", show_training},
-              {"presets", show_presets},
-              {"systems", show_systems}};
+} topics[] = {{"commands", help_commands}, {"settings", show_settings}, {"training", show_training},
+              {"presets", show_presets},   {"systems", show_systems},   {"formats", show_formats}};
 
 enum { N_TOPICS = sizeof topics / sizeof topics[0] };
 

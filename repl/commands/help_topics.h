@@ -1,6 +1,6 @@
 #ifndef PRATTLE_REPL_COMMANDS_HELP_TOPICS_H
 #define PRATTLE_REPL_COMMANDS_HELP_TOPICS_H
-/* Pages of help by name: commands, settings, training, presets, systems, and each group of
+/* Pages of help by name: commands, settings, training, presets, systems, formats, and each group of
  * settings. */
 #include "repl/settings/options.h"
 

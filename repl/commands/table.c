@@ -159,6 +159,7 @@ const struct command command_table[] = {
  .summary = "perplexity, accuracy, KL divergence",
  .help = "Evaluate the model. WHAT is one of the evaluations below, or a text file or folder of yours. "
          "history shows past results, of models, evaluations or files that have the WORDs; clear forgets them.",
+ .topics = "formats\tthe files it reads and their fields",
  .examples = "eval my.txt\neval lambada --strict\neval kl ./other my.txt\neval history wikitext --last 5",
  .related = "train bench"},
 {.name = "bench", .group = "Measuring", .arguments = "[NAME|FILE ...]|SPEC.yaml [NAME ...]|history [SIDE SIDE|clear]", .max_words = -1, .flags = BOTH, .options = "format force last",

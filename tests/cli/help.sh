@@ -26,6 +26,15 @@ is "one table, of settings" 1 "$(p help settings --format markdown | grep -c '^|
 is "a table of one group" "penalty_alpha" "$(p help search --format csv | tail -n 1 | cut -d, -f1)"
 has "man and bash are help's" "bench: --format is text, markdown, csv or json" "$(p bench limits --format man)"
 has "  and of everything" "leave out train" "$(p help train --format bash)"
+formats=$(p help formats)
+is "help formats fits on a screen" 1 "$(($(wc -l <<<"$formats") < 24))"
+is "  of 80 columns" "" "$(grep -E '.{80}' <<<"$formats")"
+has "  which help eval names" "prattle help formats" "$(p help eval)"
+for name in $(p help eval | sed -n 's/^  \([a-z]*\) .*\(FILE\).*/\1/p' | sort -u | grep -v prattle); do
+    has "  and has $name" "$name " "$(grep '^[a-z]' <<<"$formats")"
+done
+has "  and fields" "    endings " "$formats"
+is "  in a table by evaluation" 'text,text,the document' "$(p help formats --format csv | grep '^text,text,')"
 is "no help line is empty" "" "$(p help settings --format csv | grep ',$')"
 
 # The man page: sections, an entry for each command and option, and nothing that troff would take

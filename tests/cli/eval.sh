@@ -52,7 +52,7 @@ has "usage" "usage: prattle eval wikitext [FILE]" "$(measure wikitext a b)"
 # A number ends where its standard error does, two digits of which are shown.
 table=$(measure kl $MODEL $own/wiki.txt --other-dtype fp32)
 is "figures of kl with errors" 1 "$(($(grep -c ' +- \| ± ' <<<"$table") > 6))"
-is "they have the digits that these justify" "" "$(sed -n 's|^.* \([-0-9.e][-0-9.e]*\) *\(+-\|±\) *\([0-9.e-]*\)$|\1 \3|p' <<<"$table" | awk '
+is "they have the digits that these justify" "" "$(sed -n 's#^.* \([-0-9.e][-0-9.e]*\) *\(+-\|±\) *\([0-9.e-]*\)$#\1 \3#p' <<<"$table" | awk '
     function shape(x) {sub(/^-?[0-9]*/, "", x); gsub(/[0-9]/, "0", x); return x}
     {a = $1; b = $2; ea = eb = ""
      if (match(a, /e.*/)) {ea = substr(a, RSTART); a = substr(a, 1, RSTART - 1)}

@@ -253,9 +253,11 @@ static void wait_for_all(struct run_pipeline *p)
     }
 }
 
-static void begin_step(struct run *r)
+void run_pipeline_begin(struct run *r)
 {
     struct run_pipeline *p = r->pipeline;
+    if (p == NULL)
+        return;
     p->step = r->step;
     p->opened = p->ended = 0;
     for (int i = 0; i < N_DIRECTIONS; i++)
@@ -267,7 +269,6 @@ int run_pipeline_go(struct run *r, float scale)
     struct run_pipeline *p = r->pipeline;
     bool stopped = false;
     int rc = 0;
-    begin_step(r);
     for (int i = 0; i < p->n_jobs && rc == 0 && !stopped; i++) {
         const struct pipeline_job *j = &p->jobs[i];
         if (r->events.tick != NULL)

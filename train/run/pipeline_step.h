@@ -13,6 +13,8 @@ int run_pipeline_open(struct run *r);
 void run_pipeline_close(struct run *r);
 /* How many micro-batches there are at once on this rank. */
 int run_pipeline_slots(const struct run *r);
+/* A step begins; on every rank, also where it then cannot go on. */
+void run_pipeline_begin(struct run *r);
 /*
  * The step's micro-batches, whose losses are multiplied by scale. 0: they are done, or rank 0 has
  * said that the step does not go on; ERR_INTERRUPTED.

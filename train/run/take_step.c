@@ -120,6 +120,7 @@ static int begin_work(struct run *r)
     else
         step_zero(r->step);
     run_scatter_begin(r);
+    run_pipeline_begin(r);
     return collect_activation_stats_if_due(r);
 }
 

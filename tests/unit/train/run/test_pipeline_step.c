@@ -2,6 +2,7 @@
  * its ranks stops it on the way. */
 #include "tests/lib/trial.h"
 
+#include "model/base/mem.h"
 #include "model/base/par.h"
 #include "tests/lib/crowd.h"
 #include "train/parallel/world.h"
@@ -18,7 +19,20 @@ struct pipeline_trial {
     const char *const *mode;
     const char *layers;
     int raising, every; /* the rank that is stopped, at each of so many jobs; 0: none is */
+    int lacking;        /* the rank without memory for a step's activation statistics; 0: none */
 };
+
+enum { STATS_EVERY = 5 };
+
+/* Behind this step of the run the next allocation is for the statistics. */
+static void lack_at_tick(void *user, const struct metrics *m, int64_t step, double part)
+{
+    (void)user;
+    (void)m;
+    (void)part;
+    if (step == STATS_EVERY - 2)
+        mem_fail_at(1);
+}
 
 static void act_stage(void *arg)
 {
@@ -27,21 +41,29 @@ static void act_stage(void *arg)
     struct run *r;
     struct ticks ticks = {.every = p->every};
     const bool raises = p->every > 0 && world_rank() == p->raising;
-    const struct run_events e = {.tick = raises ? raise_at_tick : NULL, .user = &ticks};
-    const char *words[6] = {NULL};
-    int rc, n = 0, pauses = 0;
+    const bool lacks = p->lacking > 0 && world_rank() == p->lacking;
+    const struct run_events e = {.tick = raises  ? raise_at_tick
+                                         : lacks ? lack_at_tick
+                                                 : NULL,
+                                 .user = &ticks};
+    const char *words[7] = {NULL};
+    int rc, n = 0, pauses = 0, failures = 0;
     par_open(1 + world_rank() % 2, false);
     for (; p->mode[n] != NULL; n++)
         words[n] = p->mode[n];
-    words[n] = p->layers;
+    words[n++] = p->layers;
+    if (p->lacking > 0)
+        words[n] = "log_activations_every=5";
     trial_configure(t, words);
     EXPECT(run_new(&r, &t->config, t->model, NULL, &e) == 0);
     EXPECT(run_join(r, 0) == 0);
-    while ((rc = run_go(r)) == ERR_INTERRUPTED && pauses < 1000) {
+    while (((rc = run_go(r)) == ERR_INTERRUPTED || rc == ERR_NOMEM) && pauses < 1000) {
         interrupt_clear();
-        pauses++;
+        pauses += rc == ERR_INTERRUPTED;
+        failures += rc == ERR_NOMEM;
     }
     EXPECT(rc == 0);
+    EXPECT(failures == (world_rank() == 0 && p->lacking > 0));
     EXPECT(world_rank() > 0 || p->every == 0 || pauses > 2);
     run_free(r);
 }
@@ -78,11 +100,22 @@ static void stopped_by_any_rank_too(void **state)
                      3);
 }
 
+/* The others have begun the step, and it has not. */
+static void one_that_cannot_begin_stops_all(void **state)
+{
+    (void)state;
+    check_stages(&(struct pipeline_trial){.mode = trial_modes[0],
+                                          .layers = "layers_per_device=0,1,1",
+                                          .lacking = 1},
+                 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stages_come_to_one_end),
         cmocka_unit_test(stopped_by_any_rank_too),
+        cmocka_unit_test(one_that_cannot_begin_stops_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

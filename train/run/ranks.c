@@ -94,7 +94,7 @@ uint64_t run_ranks_offset(const struct run *r)
 
 void run_ranks_gather(struct run *r, enum run_share what)
 {
-    if (r->ranks == NULL || !run_shares_has(r, what))
+    if (r->ranks == NULL || !run_shares_is_divided(r, what))
         return;
     say_word(r->ranks, what == SHARE_STATE ? WORD_STATE : WORD_WEIGHTS);
     run_shares_gather(r, what);
@@ -102,7 +102,7 @@ void run_ranks_gather(struct run *r, enum run_share what)
 
 bool run_ranks_has_state(const struct run *r)
 {
-    return !run_shares_has(r, SHARE_STATE) && !run_shares_has(r, SHARE_WEIGHTS);
+    return !run_shares_is_divided(r, SHARE_STATE) && !run_shares_is_divided(r, SHARE_WEIGHTS);
 }
 
 /* ---- opening ---- */

@@ -45,7 +45,7 @@ static bool speaks(const struct run *r, int rank, enum run_share what)
     return (what == SHARE_STATE && r->shares->sliced) || layout_replica_of(&r->layout, rank) == 0;
 }
 
-bool run_shares_has(const struct run *r, enum run_share what)
+bool run_shares_is_divided(const struct run *r, enum run_share what)
 {
     return r->shares != NULL &&
            (r->layout.stages > 1 || (what == SHARE_STATE && r->shares->sliced));
@@ -160,7 +160,7 @@ int run_shares_open(struct run *r, bool (*stopped)(struct run *r))
         rc = open_reductions(r); /* which leaves the bounds of the only span there */
     if (rc == 0)
         rc = run_scatter_open(r, k->bounds, stopped);
-    if (rc == 0 && run_shares_has(r, SHARE_STATE))
+    if (rc == 0 && run_shares_is_divided(r, SHARE_STATE))
         open_share(r);
     return rc;
 }
@@ -302,7 +302,7 @@ static struct spans own_spans(const struct run *r, const struct optimizer_block 
                               enum run_share what)
 {
     struct spans own = {.n = 1, .at = {{0, b->n}}};
-    if (!run_shares_has(r, what))
+    if (!run_shares_is_divided(r, what))
         return own;
     own = rank_spans(r, world_rank(), what);
     for (int i = 0; i < own.n; i++)
@@ -318,7 +318,7 @@ struct spans run_shares_own(const struct run *r, const struct optimizer_block *b
 void run_shares_drop(struct run *r, enum run_share what)
 {
     struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
-    const int n = run_shares_has(r, what) ? list_blocks(r, what, blocks) : 0;
+    const int n = run_shares_is_divided(r, what) ? list_blocks(r, what, blocks) : 0;
     for (int i = 0; i < n; i++) {
         const struct spans own = own_spans(r, &blocks[i], what);
         stage_drop_others(&own, blocks[i].data, blocks[i].n, dtype_bytes(blocks[i].dtype));

@@ -43,7 +43,8 @@ void run_shares_gather_stats(struct run *r);
 /* What ranks other than 0 have of these is sent to rank 0, which calls `gather` while they call
  * `send`. */
 enum run_share { SHARE_STATE /* of the optimizer */, SHARE_WEIGHTS };
-bool run_shares_has(const struct run *r, enum run_share what);
+/* Whether ranks have parts of it each, so that no rank has all. */
+bool run_shares_is_divided(const struct run *r, enum run_share what);
 void run_shares_send(struct run *r, enum run_share what);
 void run_shares_gather(struct run *r, enum run_share what);
 /* What is this rank's of a block of the optimizer's state. */

@@ -248,7 +248,7 @@ static const struct system_option table[] = {
 {LANGUINI, "logger_type, wandb_project_name, eval.py --wandb_run", "logging.tensorboard", "JSON lines are always written"},
 {LANGUINI, "use_flash", "", "attention never stores a T x T matrix"},
 {LANGUINI, "n_layers, h_dim, mlp_dim", "model.n_layer, model.n_embd, model.n_inner", ""},
-{LANGUINI, "n_heads, head_dim", "model.n_head", "in a new model heads x head size is the width, as in GPT-2; a checkpoint keeps its own"},
+{LANGUINI, "n_heads, head_dim", "model.n_head, model.head_dim", ""},
 {LANGUINI, "--compile", "", "no compilation at run time"},
 {LANGUINI, "torchrun --standalone, --nproc_per_node", "execution.replicas, training.gradient_blocks", "the same number for both; train_batch_size keeps its meaning"},
 {LANGUINI, "torchrun --nnodes, --node_rank, --master_addr, --master_port", "execution.hosts", "a hostfile of mpirun, which connects them"},

@@ -306,10 +306,13 @@ int run_config_plan(const struct run_config *c, const struct config *shape, enum
 {
     const struct training_section *t = &c->training;
     uint64_t per_step = (uint64_t)t->global_batch_size * (uint64_t)t->sequence_length;
+    char size[32] = "";
+    if (config_heads_width(shape) != shape->n_embd)
+        snprintf(size, sizeof size, "head_dim %d, ", config_head_size(shape));
     int rc = buf_printf(out,
-                        "model\n  %" PRIu64 " parameters: n_layer %d, n_head %d, n_embd %d, "
+                        "model\n  %" PRIu64 " parameters: n_layer %d, n_head %d, %sn_embd %d, "
                         "n_positions %d, vocab_size %d\n",
-                        config_params(shape), shape->n_layer, shape->n_head, shape->n_embd,
+                        config_params(shape), shape->n_layer, shape->n_head, size, shape->n_embd,
                         shape->n_ctx, shape->n_vocab);
     if (rc == 0)
         rc = run_config_stages(c) > 1 ? stages_plan(c, shape, held, out)

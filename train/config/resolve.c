@@ -24,6 +24,7 @@ static const struct setting *given_size(const struct model_section *m)
 {
     return m->n_layer != 0               ? RUN_ROW(model.n_layer)
            : m->n_head != 0              ? RUN_ROW(model.n_head)
+           : m->head_dim != 0            ? RUN_ROW(model.head_dim)
            : m->n_embd != 0              ? RUN_ROW(model.n_embd)
            : m->n_positions != 0         ? RUN_ROW(model.n_positions)
            : m->vocab_size != 0          ? RUN_ROW(model.vocab_size)
@@ -59,6 +60,7 @@ int run_config_source(const struct run_config *c, struct buf *out)
         int value;
     } sizes[] = {{"n_layer", m->n_layer},
                  {"n_head", m->n_head},
+                 {"head_dim", m->head_dim},
                  {"n_embd", m->n_embd},
                  {"n_positions", m->n_positions},
                  {vocab_follows(c) ? "vocab_padded" : "vocab_size", m->vocab_size},

@@ -13,7 +13,7 @@
 struct model_section {
     char *init;      /* "": the model in memory; a path, random:NAME, or random: the sizes below */
     char *tokenizer; /* a folder or file with a vocabulary; "": the one that came with init */
-    int n_layer, n_head, n_embd, n_positions, vocab_size, n_inner; /* 0: as init says */
+    int n_layer, n_head, head_dim, n_embd, n_positions, vocab_size, n_inner; /* 0: as init says */
     int tie_word_embeddings; /* 0: as init says, 1 on, 2 off */
     char *adapter;           /* a folder whose matrices a new adapter begins with; "": none */
 };

@@ -644,25 +644,25 @@ static void published_sizes_are_those_published(void **state)
     (void)state;
     static const struct {
         const char *preset;
-        int layers, heads, width, context;
+        int layers, heads, size, width, context; /* size: of a head */
         long long tokens; /* of a step */
     } cases[] = {
-        {"graphcore-gpt2-small", 12, 12, 768, 1024, 8192 * 1024},
-        {"graphcore-gpt2-medium", 24, 16, 1024, 1024, 8192 * 1024},
-        {"graphcore-gpt2-large-512", 36, 20, 1280, 512, 8192 * 512},
-        {"graphcore-gpt2-large-1024", 36, 20, 1280, 1024, 8192 * 1024},
-        {"graphcore-gpt2-xl", 48, 25, 1600, 1024, 8192 * 1024},
-        {"popxl-gpt3-2.7b", 32, 32, 2560, 2048, 512 * 2048},
-        {"habana-gpt2-small", 12, 12, 768, 1024, 524288},
-        {"languini-mini", 4, 16, 512, 512, 16 * 512},
-        {"languini-tiny", 4, 12, 768, 512, 16 * 512},
-        {"languini-small", 12, 12, 768, 512, 16 * 512},
-        {"languini-medium", 24, 16, 1024, 512, 16 * 512},
-        {"languini-large", 24, 16, 1536, 512, 16 * 512},
-        {"languini-xl", 24, 16, 2048, 512, 16 * 512},
-        {"languini-6h", 12, 12, 768, 512, 128 * 512},
-        {"languini-96h", 24, 16, 1024, 512, 256 * 512},
-        {"nanogpt-shakespeare", 6, 6, 384, 256, 64 * 256},
+        {"graphcore-gpt2-small", 12, 12, 64, 768, 1024, 8192 * 1024},
+        {"graphcore-gpt2-medium", 24, 16, 64, 1024, 1024, 8192 * 1024},
+        {"graphcore-gpt2-large-512", 36, 20, 64, 1280, 512, 8192 * 512},
+        {"graphcore-gpt2-large-1024", 36, 20, 64, 1280, 1024, 8192 * 1024},
+        {"graphcore-gpt2-xl", 48, 25, 64, 1600, 1024, 8192 * 1024},
+        {"popxl-gpt3-2.7b", 32, 32, 80, 2560, 2048, 512 * 2048},
+        {"habana-gpt2-small", 12, 12, 64, 768, 1024, 524288},
+        {"languini-mini", 4, 8, 32, 512, 512, 16 * 512},
+        {"languini-tiny", 4, 12, 64, 768, 512, 16 * 512},
+        {"languini-small", 12, 12, 64, 768, 512, 16 * 512},
+        {"languini-medium", 24, 16, 64, 1024, 512, 16 * 512},
+        {"languini-large", 24, 16, 96, 1536, 512, 16 * 512},
+        {"languini-xl", 24, 24, 128, 2048, 512, 16 * 512},
+        {"languini-6h", 12, 12, 64, 768, 512, 128 * 512},
+        {"languini-96h", 24, 16, 64, 1024, 512, 256 * 512},
+        {"nanogpt-shakespeare", 6, 6, 64, 384, 256, 64 * 256},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct run_config c;
@@ -673,6 +673,7 @@ static void published_sizes_are_those_published(void **state)
         assert_ok(run_config_resolve(&c, &shape));
         assert_int_equal(shape.n_layer, cases[i].layers);
         assert_int_equal(shape.n_head, cases[i].heads);
+        assert_int_equal(config_head_size(&shape), cases[i].size);
         assert_int_equal(shape.n_embd, cases[i].width);
         assert_int_equal(shape.n_ctx, cases[i].context);
         assert_true((long long)c.training.global_batch_size * c.training.sequence_length ==

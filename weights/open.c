@@ -14,6 +14,7 @@
 #include "weights/hf/source_hf.h"
 #include "weights/hub/repository.h"
 #include "weights/llmc/llmc.h"
+#include "weights/llmc/llmc_folder.h"
 #include "weights/llmc/source_llmc.h"
 #include "weights/random_source.h"
 #include "weights/sentencepiece/sentencepiece.h"
@@ -179,6 +180,14 @@ static int find_path(char **out, char **title, const char *path, const struct pr
     return bundled_path(out);
 }
 
+/* The checkpoint of another trainer in a folder without a model of Hugging Face; *out NULL: there
+ * is none. */
+static int find_foreign(char **out, const char *folder)
+{
+    int rc = foreign_find(out, folder);
+    return rc == 0 && *out == NULL && !hf_files_are_in(folder) ? llmc_find(out, folder) : rc;
+}
+
 static int open_path(struct source *s, const char *path, bool need_weights,
                      const struct progress *p)
 {
@@ -187,7 +196,7 @@ static int open_path(struct source *s, const char *path, bool need_weights,
     if (!file_is_folder(path))
         return open_file(s, path, need_weights, p);
     char *inside;
-    int rc = foreign_find(&inside, path);
+    int rc = find_foreign(&inside, path);
     if (rc == 0 && inside == NULL)
         return source_open_hf(s, path, (struct file){.fd = -1}, need_weights, p);
     if (rc == 0)

@@ -34,15 +34,11 @@ bool foreign_is_name(const char *path)
 
 int foreign_find(char **out, const char *folder)
 {
-    static const char *const theirs[] = {"model.safetensors", "model.safetensors.index.json",
-                                         "pytorch_model.bin", "pytorch_model.bin.index.json",
-                                         "adapter_config.json"},
-                             *const names[] = {"ckpt.pt", "model.pt", "checkpoints/model.pt",
-                                               "checkpoint_best.pt", "checkpoint_last.pt"};
+    static const char *const names[] = {"ckpt.pt", "model.pt", "checkpoints/model.pt",
+                                        "checkpoint_best.pt", "checkpoint_last.pt"};
     *out = NULL;
-    for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++)
-        if (file_exists_in(folder, theirs[i]))
-            return 0;
+    if (hf_files_are_in(folder) || file_exists_in(folder, "adapter_config.json"))
+        return 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (file_exists_in(folder, names[i]))
             return (*out = file_join(folder, names[i])) == NULL ? ERR_NOMEM : 0;

@@ -98,12 +98,22 @@ static int read_index(struct hf_files *f, const struct file *file)
     return rc == 0 ? 0 : file_wrap(file->path);
 }
 
+static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
+                                    "pytorch_model.bin", "pytorch_model.bin.index.json"};
+enum { N_NAMES = sizeof names / sizeof *names };
+
+bool hf_files_are_in(const char *folder)
+{
+    for (size_t i = 0; i < N_NAMES; i++)
+        if (file_exists_in(folder, names[i]))
+            return true;
+    return false;
+}
+
 /* The weights of a folder: the first of these files that exists. */
 static int choose_files(struct hf_files *f, bool need_weights)
 {
-    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
-                                        "pytorch_model.bin", "pytorch_model.bin.index.json"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < N_NAMES; i++) {
         char *path = file_join(f->folder, names[i]);
         if (path == NULL)
             return ERR_NOMEM;

@@ -24,6 +24,8 @@ struct hf_files {
     size_t n_entries;
 };
 
+/* Whether a folder has weights, or their index, by name. */
+bool hf_files_are_in(const char *folder);
 /*
  * Find the files, for a zeroed *f: those of the folder `path` if file.path is NULL; else of path, a
  * tensor file or an index, open as `file`, which f takes over. open: files of the folder that are

@@ -7,6 +7,8 @@
 #include "weights/open.h"
 #include "weights/save.h"
 
+#include <unistd.h>
+
 #define GOLDEN(version) "tests/golden/foreign/llmc-" version "/model.bin"
 
 static void assert_same_file(const char *a, const char *b)
@@ -193,6 +195,40 @@ static void no_memory_leaks_nothing(void **state)
     }
 }
 
+/* A folder of llm.c's has no name of its own for its model. */
+static void folders_have_a_model(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *adds, *opens; /* opens NULL: several */
+    } rows[] = {{"gpt2_124M.bin", "gpt2_124M"},
+                {"model_00000500.bin", NULL},
+                {"model_00010000.bin", "model_00010000"},
+                {"model_00002000.bin", "model_00010000"}};
+    struct scratch s;
+    struct source source;
+    struct buf bytes = {0};
+    scratch_open(&s);
+    assert_ok(file_read_all(&bytes, GOLDEN("3"), UINT64_MAX));
+    scratch_write(&s, "state_00000500_0.bin", "\217\330\064\001", 4);
+    scratch_write(&s, "short.bin", "x", 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        scratch_write(&s, rows[i].adds, bytes.data, bytes.n);
+        if (rows[i].opens == NULL) {
+            assert_fails(source_open(&source, s.folder, 0, true, NULL), ERR_UNSUPPORTED,
+                         " has 2 models of llm.c, from gpt2_124M.bin to model_00000500.bin: name "
+                         "the file");
+            assert_ok(unlink(scratch_path(&s, "gpt2_124M.bin")));
+            continue;
+        }
+        assert_ok(source_open(&source, s.folder, 0, true, NULL));
+        assert_string_equal(source.name, rows[i].opens);
+        source_close(&source);
+    }
+    buf_release(&bytes);
+    scratch_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +236,7 @@ int main(void)
         cmocka_unit_test(types_and_versions),
         cmocka_unit_test(what_llmc_cannot_compute_is_not_written),
         cmocka_unit_test(wrong_headers_are_refused),
+        cmocka_unit_test(folders_have_a_model),
         cmocka_unit_test(no_memory_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

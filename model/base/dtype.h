@@ -7,7 +7,7 @@ enum dtype {
     DTYPE_F32,
     DTYPE_F16,  /* binary16 */
     DTYPE_BF16, /* bfloat16: in files only */
-    DTYPE_Q8,   /* Q8_0, matrices only: blocks of 32 elements (model/kernels/q8.h) */
+    DTYPE_Q8,   /* Q8_0, matrices only: blocks of 32 elements (model/kernels/q8_block.h) */
     DTYPE_OTHER /* a file's tensor that is not a parameter: mask buffers, ids */
 };
 

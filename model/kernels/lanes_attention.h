@@ -5,7 +5,7 @@
 #include "model/kernels/attention_kernels.h"
 #include "model/kernels/functions.h"
 #include "model/kernels/lanes.h"
-#include "model/kernels/q8.h"
+#include "model/kernels/q8_block.h"
 
 static float softmax_block(float *s, int n, float scale, float *m, float *sum)
 {

@@ -2,6 +2,7 @@
 #include "model/kernels/linear.h"
 
 #include "model/base/half.h"
+#include "model/kernels/q8.h"
 #include "model/kernels/row_kernels.h"
 
 #include <string.h>

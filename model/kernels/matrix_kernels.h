@@ -6,7 +6,7 @@
  */
 #include "model/kernels/activation.h"
 #include "model/kernels/prefetch.h"
-#include "model/kernels/q8.h"
+#include "model/kernels/q8_block.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #ifndef PRATTLE_MODEL_KERNELS_Q8_SCALE_H
 #define PRATTLE_MODEL_KERNELS_Q8_SCALE_H
 /*
- * The scale of a block of Q8_0 (q8.h), for the functions that quantize one.
+ * The scale of a block of Q8_0 (q8_block.h), for the functions that quantize one.
  */
 #include "model/base/half.h"
 

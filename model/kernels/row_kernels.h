@@ -3,7 +3,7 @@
 /*
  * Layer norm (Ba et al. 2016), elementwise arithmetic and conversion of rows of n elements.
  */
-#include "model/kernels/q8.h"
+#include "model/kernels/q8_block.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/kernels/q8.h"
 #include "weights/tensors/half_exact.h"
 
 #include <inttypes.h>

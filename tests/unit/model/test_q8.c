@@ -4,6 +4,7 @@
 #include "kvcache/engine.h"
 #include "model/base/half.h"
 #include "model/base/par.h"
+#include "model/kernels/q8.h"
 
 #include <math.h>
 

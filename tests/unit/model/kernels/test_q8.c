@@ -6,6 +6,7 @@
 #include "model/base/rng.h"
 #include "model/kernels/kernels.h"
 #include "model/kernels/kernels_tables.h"
+#include "model/kernels/q8.h"
 #include "tests/lib/normal.h"
 #include "tests/lib/test.h"
 

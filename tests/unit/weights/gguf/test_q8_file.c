@@ -5,6 +5,7 @@
 #include "tests/lib/test.h"
 
 #include "model/base/par.h"
+#include "model/kernels/q8.h"
 #include "model/schema.h"
 #include "train/step/weights_init.h"
 #include "weights/load.h"

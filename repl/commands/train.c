@@ -15,7 +15,7 @@
 #include "repl/terminal/term.h"
 #include "repl/terminal/train_lines.h"
 #include "repl/terminal/wrap.h"
-#include "repl/commands/train_continue.h"
+#include "repl/commands/train_beginning.h"
 #include "repl/commands/train_events.h"
 #include "repl/commands/train_launch.h"
 #include "repl/commands/train_report.h"
@@ -33,89 +33,6 @@ enum { SHOWN = 256 };
 static const char *shown_path(char out[SHOWN], const struct repl *r)
 {
     return file_show(out, SHOWN, run_path(r->run));
-}
-
-/* ---- several processes ---- */
-
-/* How a run begins. */
-struct beginning {
-    int (*begin)(struct repl *r, struct beginning *b);
-    struct run_config *config; /* of begin_or_resume */
-    char **words;              /* [n] */
-    int n;
-    /* What there is then: a run in r->run, or one that several processes are to be launched for. */
-    struct run_config *launched; /* its settings, resolved; owned. NULL: no such run */
-    char *resumed;               /* the folder in which that goes on; owned. NULL: as words say */
-};
-
-/* Not here: by other processes. */
-static int leave_to_ranks(struct beginning *b, const struct run_config *c, const char *resumed)
-{
-    b->launched = mem_alloc(sizeof *b->launched);
-    if (b->launched == NULL)
-        return ERR_NOMEM;
-    int rc = run_config_copy(b->launched, c);
-    if (rc == 0 && resumed != NULL && (b->resumed = mem_strdup(resumed)) == NULL)
-        rc = ERR_NOMEM;
-    return rc;
-}
-
-static void release_beginning(struct beginning *b)
-{
-    if (b->launched != NULL)
-        run_config_release(b->launched);
-    mem_free(b->launched);
-    mem_free(b->resumed);
-}
-
-/* "train WORDS", or "train resume FOLDER WORDS". */
-static int launch(struct repl *r, const struct beginning *b, bool shell)
-{
-    static char resume[] = "resume";
-    char **words = mem_array((size_t)b->n + 2, sizeof *words);
-    int n = 0;
-    if (words == NULL)
-        return ERR_NOMEM;
-    if (b->resumed != NULL) {
-        words[n++] = resume;
-        words[n++] = b->resumed;
-    }
-    for (int i = 0; i < b->n; i++)
-        words[n++] = b->words[i];
-    int rc = train_launch(r, b->launched, words, n, shell);
-    mem_free(words);
-    return rc;
-}
-
-/* Rank 0 goes first: what it refuses, or prepares in files, others need not try. */
-static int begin_in_turn(struct repl *r, struct beginning *b)
-{
-    int rc = world_rank() == 0 ? b->begin(r, b) : 0;
-    if ((rc = world_agree(rc)) == 0 && world_rank() > 0)
-        rc = b->begin(r, b);
-    return b->launched != NULL ? rc : run_join(r->run, rc);
-}
-
-/* Of several that have some layers each. */
-static int show_devices(const struct repl *r)
-{
-    struct buf table = {0};
-    int rc = run_devices(r->run, &table);
-    if (rc == 0 && table.n > 0 && world_rank() == 0)
-        fputs(buf_text(&table), stdout);
-    buf_release(&table);
-    return rc;
-}
-
-static int begin_and_go_on(struct repl *r, struct beginning *b, bool shell)
-{
-    int rc = begin_in_turn(r, b);
-    if (rc == 0 && b->launched == NULL)
-        rc = show_devices(r);
-    if (rc == 0)
-        rc = b->launched != NULL ? launch(r, b, shell) : train_continue(r, shell);
-    release_beginning(b);
-    return rc;
 }
 
 /* ---- :train CONFIG ---- */
@@ -155,7 +72,7 @@ static int resume_with(struct repl *r, struct resume *q, const struct run_config
         repl_drop_run(r);
         rc = launcher_check();
         return rc == 0
-                   ? leave_to_ranks(b, &q->config, by == DISCARD_TRAIN ? NULL : q->checkpoint.path)
+                   ? beginning_leave(b, &q->config, by == DISCARD_TRAIN ? NULL : q->checkpoint.path)
                    : rc;
     }
     if ((rc = repl_read_files(r, &fresh, &q->model)) == 0)
@@ -245,7 +162,7 @@ static int begin_launched(struct repl *r, const struct run_config *c, struct beg
     if (rc != 0)
         return rc;
     repl_drop_run(r);
-    return leave_to_ranks(b, c, NULL);
+    return beginning_leave(b, c, NULL);
 }
 
 /* Its folder is that of the run in memory. */
@@ -325,7 +242,7 @@ static int train_config(struct repl *r, const struct call *call)
     } else if (rc == 0) {
         struct beginning b = {
             .begin = begin_or_resume, .config = &c, .words = call->words, .n = call->n};
-        rc = begin_and_go_on(r, &b, call->shell);
+        rc = beginning_go_on(r, &b, call->shell);
     }
     run_config_release(&c);
     return rc;
@@ -403,7 +320,7 @@ static int resume_any(struct repl *r, struct beginning *b)
 static int resume_run(struct repl *r, char **words, int n, bool shell)
 {
     struct beginning b = {.begin = resume_any, .words = words, .n = n};
-    return begin_and_go_on(r, &b, shell);
+    return beginning_go_on(r, &b, shell);
 }
 
 /* Settings alone are of the run in memory: "train resume" without saying so. Those that a new run

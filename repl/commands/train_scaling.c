@@ -214,15 +214,6 @@ static void say_cluster(const struct scaling *s)
     wrap_hanging(line, 0, 2);
 }
 
-static const char *layout_text(char out[96], const struct layout *l)
-{
-    const int n = snprintf(out, 96, "replicas=%d zero=%d gradient_blocks=%d", l->replicas, l->zero,
-                           l->blocks);
-    if (l->stages > 1)
-        snprintf(out + n, 96 - (size_t)n, ", layers over %d processes", l->stages);
-    return out;
-}
-
 /* Whole from 100 on. */
 static const char *figure(char out[32], double x)
 {
@@ -240,25 +231,36 @@ static void say_part(const char *part, double seconds, const char *note)
     wrap_hanging(line, 0, 2);
 }
 
+static int say_words(const char *head, const char *between, const struct scaling *s,
+                     const struct scaling_layout *l)
+{
+    struct buf line = {0};
+    int rc = buf_printf(&line, "%s%s", head, between);
+    if (rc == 0 && (rc = scaling_words(&line, l, s->shape->n_layer)) == 0)
+        wrap_hanging(buf_text(&line), 0, 2);
+    buf_release(&line);
+    return rc;
+}
+
 static double tokens_of(const struct scaling *s)
 {
     const struct training_section *t = &s->c->training;
     return (double)t->global_batch_size * t->sequence_length;
 }
 
-static int say_layout(const struct scaling *s, const char *head, const struct layout *l)
+static int say_layout(const struct scaling *s, const char *head, const struct scaling_layout *l)
 {
     struct step_time t;
     double bytes;
-    char name[96], line[240], step[32], rate[32], times[32], sent[32];
+    char line[240], step[32], rate[32], times[32], sent[32];
     int rc = scaling_time(&t, s->c, s->shape, &s->k, l);
     if (rc == 0)
         rc = scaling_memory(&bytes, s->c, s->shape, s->held, l);
+    if (rc == 0)
+        rc = say_words(head, ": ", s, l);
     if (rc != 0)
         return rc;
     const double all = step_time_total(&t);
-    snprintf(line, sizeof line, "%s: %s", head, layout_text(name, l));
-    wrap_hanging(line, 0, 2);
     say_part("compute", t.compute, "");
     say_part("bubble", t.bubble, "of the pipeline, filled and emptied");
     say_part("stages", t.stages, "activations on their way, not hidden");
@@ -279,18 +281,18 @@ static int say_layout(const struct scaling *s, const char *head, const struct la
 }
 
 /* As the run's settings have it, where they are of so many processes; else as one replica each. */
-static struct layout given_layout(const struct scaling *s)
+static struct scaling_layout given_layout(const struct scaling *s)
 {
-    return (struct layout){.replicas = s->k.ranks,
-                           .stages = 1,
-                           .zero = s->k.ranks > 1 ? s->c->execution.zero : 0,
-                           .blocks = scaling_blocks(s->c, s->k.ranks)};
+    return (struct scaling_layout){.replicas = s->k.ranks,
+                                   .stages = 1,
+                                   .zero = s->k.ranks > 1 ? s->c->execution.zero : 0,
+                                   .blocks = scaling_blocks(s->c, s->k.ranks)};
 }
 
 static int find_alone(struct scaling *s)
 {
     struct step_time t;
-    const struct layout one = {1, 1, 0, s->c->training.gradient_blocks};
+    const struct scaling_layout one = {1, 1, 0, s->c->training.gradient_blocks};
     int rc = scaling_time(&t, s->c, s->shape, &s->k, &one);
     s->alone_s = step_time_total(&t);
     return rc;
@@ -310,9 +312,9 @@ static int find_curve(struct curve *out, const struct scaling *s)
     out->n = 0;
     for (int i = 0; i < CURVE; i++) {
         struct cluster k = s->k;
-        struct layout l;
+        struct scaling_layout l;
         struct step_time t;
-        char name[96], line[240], text[32];
+        char head[64], text[32];
         k.ranks = 1 << i;
         if (scaling_best(&l, s->c, s->shape, s->held, &k) != 0)
             break;
@@ -322,9 +324,10 @@ static int find_curve(struct curve *out, const struct scaling *s)
         const double times = s->alone_s / step_time_total(&t);
         out->ranks[out->n] = k.ranks;
         out->times[out->n++] = times;
-        snprintf(line, sizeof line, "  %5d %6s times (%.0f %%)  %s", k.ranks, figure(text, times),
-                 100 * times / k.ranks, layout_text(name, &l));
-        wrap_hanging(line, 0, 2);
+        snprintf(head, sizeof head, "  %5d %6s times (%.0f %%)", k.ranks, figure(text, times),
+                 100 * times / k.ranks);
+        if ((rc = say_words(head, "  ", s, &l)) != 0)
+            return rc;
     }
     return 0;
 }
@@ -359,14 +362,14 @@ int train_scaling_show(const struct scaling_request *q, const struct run_config 
                         .shape = shape,
                         .held = held,
                         .k = complete_cluster(&q->cluster, c, shape, reached)};
-    struct layout best;
+    struct scaling_layout best;
     struct curve curve;
     int rc = find_alone(&s);
     if (rc == 0)
         rc = scaling_best(&best, c, shape, held, &s.k);
     if (rc != 0)
         return rc;
-    const struct layout given = given_layout(&s);
+    const struct scaling_layout given = given_layout(&s);
     say_cluster(&s);
     if (given.blocks > 0 && memcmp(&given, &best, sizeof best) != 0)
         rc = say_layout(&s, "as replicas", &given);

@@ -15,6 +15,12 @@ has "and drawn" "times_one" "$out"
 plan ranks=8 link=1 $given plot=curve.svg >/dev/null
 has "or as SVG" "<svg" "$(cat curve.svg)"
 has "which is not overwritten" "curve.svg" "$(plan ranks=8 link=1 $given plot=curve.svg | grep -i exist)"
+# What it proposes can be typed: as settings of a plan, which has the same layers.
+words=$(plan ranks=8 link=0.01 gflops=100 stream=40 rank_memory=0.03 global_batch_size=512 gradient_blocks=8 |
+    sed -n 's/^best layout: //p')
+has "stages have their layers" "layers_per_device=1,2,1,2" "$words"
+is "  which are settings of a run" "layers_per_device 1,2,1,2 command line" \
+    "$("$PRATTLE" train show nanogpt-shakespeare data=generated global_batch_size=512 $words 2>&1 | grep layers_per_device | xargs)"
 out=$(plan ranks=1 $given)
 is "one process sends nothing" "" "$(sed -n '/^best layout/,/a step/p' <<<"$out" | grep -E 'gradients |weights|bubble|stages')"
 has "without words of a cluster there is none" "" "$(plan | grep cluster)"

@@ -55,13 +55,11 @@ int layout_count(const char *text)
 
 void layout_suggest(char *out, size_t n, int stages, int n_layer)
 {
-    size_t at = (size_t)snprintf(out, n, "[");
+    size_t at = 0;
     stages = stages > n_layer ? n_layer : stages;
     for (int i = 0; i < stages && at < n; i++)
-        at += (size_t)snprintf(out + at, n - at, "%s%d", i > 0 ? ", " : "",
+        at += (size_t)snprintf(out + at, n - at, "%s%d", i > 0 ? "," : "",
                                n_layer * (i + 1) / stages - n_layer * i / stages);
-    if (at < n)
-        snprintf(out + at, n - at, "]");
 }
 
 /* Only the first may have the embedding and the head alone. */

@@ -27,7 +27,7 @@ void layout_init(struct layout *l, int n_layer, int replicas);
 int layout_read(struct layout *l, const char *text, int n_layer);
 /* How many stages a list has, right or not. */
 int layout_count(const char *text);
-/* "[4, 4, 4]": about as many layers in each as in others. */
+/* "4,4,4", a word that can be typed: about as many layers in each as in others. */
 void layout_suggest(char *out, size_t n, int stages, int n_layer);
 
 static inline int layout_stage_of(const struct layout *l, int rank)

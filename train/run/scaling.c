@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "train/optim/optimizer_config.h"
 #include "train/parallel/division.h"
+#include "train/parallel/layout.h"
 #include "train/parallel/reduce_scatter.h"
 #include "train/run/speed.h"
 
@@ -23,7 +24,7 @@ int scaling_blocks(const struct run_config *c, int replicas)
 }
 
 static int check_layout(const struct run_config *c, const struct config *shape,
-                        const struct layout *l)
+                        const struct scaling_layout *l)
 {
     const int micro = c->training.gradient_accumulation;
     if (l->blocks < l->replicas || micro % l->blocks != 0)
@@ -40,7 +41,7 @@ struct reckoning {
     const struct run_config *c;
     const struct config *shape;
     const struct cluster *k;
-    const struct layout *l;
+    const struct scaling_layout *l;
     double n;       /* trainable parameters of a stage */
     double each;    /* bytes of one */
     double micro_s; /* a micro-batch through all stages */
@@ -156,7 +157,7 @@ static void reckon_state(const struct reckoning *r, struct step_time *out)
 }
 
 int scaling_time(struct step_time *out, const struct run_config *c, const struct config *shape,
-                 const struct cluster *k, const struct layout *l)
+                 const struct cluster *k, const struct scaling_layout *l)
 {
     size_t n = (size_t)config_params(shape);
     int rc = check_layout(c, shape, l);
@@ -182,7 +183,7 @@ int scaling_time(struct step_time *out, const struct run_config *c, const struct
 }
 
 int scaling_memory(double *out, const struct run_config *c, const struct config *shape,
-                   enum dtype held, const struct layout *l)
+                   enum dtype held, const struct scaling_layout *l)
 {
     struct run_config of_layout = *c; /* strings are borrowed */
     struct run_memory m;
@@ -201,6 +202,17 @@ int scaling_memory(double *out, const struct run_config *c, const struct config 
     return 0;
 }
 
+int scaling_words(struct buf *out, const struct scaling_layout *l, int n_layer)
+{
+    char list[3 * LAYOUT_MAX_STAGES];
+    int rc =
+        buf_printf(out, "replicas=%d zero=%d gradient_blocks=%d", l->replicas, l->zero, l->blocks);
+    if (rc != 0 || l->stages == 1)
+        return rc;
+    layout_suggest(list, sizeof list, l->stages, n_layer);
+    return buf_printf(out, " layers_per_device=%s", list);
+}
+
 /* Whether a is to be preferred. */
 static bool is_better(double time_a, double memory_a, double time_b, double memory_b, double most)
 {
@@ -210,18 +222,20 @@ static bool is_better(double time_a, double memory_a, double time_b, double memo
     return fits_a ? time_a < time_b * (1 - 1e-9) : memory_a < memory_b;
 }
 
-int scaling_best(struct layout *out, const struct run_config *c, const struct config *shape,
+int scaling_best(struct scaling_layout *out, const struct run_config *c, const struct config *shape,
                  enum dtype held, const struct cluster *k)
 {
     double least_s = INFINITY, least_bytes = INFINITY;
-    *out = (struct layout){0};
-    for (int stages = 1; stages <= shape->n_layer && stages <= k->ranks; stages++) {
+    *out = (struct scaling_layout){0};
+    /* An adapter is trained with the whole model in each process, and zero=2 is for no pipeline. */
+    const int most_stages = c->lora.rank > 0 ? 1 : shape->n_layer;
+    for (int stages = 1; stages <= most_stages && stages <= k->ranks; stages++) {
         const int replicas = k->ranks / stages, blocks = scaling_blocks(c, replicas);
-        const int most_zero = replicas > 1 && c->lora.rank == 0 ? 2 : 0;
+        const int most_zero = replicas == 1 || c->lora.rank > 0 ? 0 : stages > 1 ? 1 : 2;
         if (k->ranks % stages != 0 || blocks == 0)
             continue;
         for (int zero = 0; zero <= most_zero; zero++) {
-            const struct layout l = {replicas, stages, zero, blocks};
+            const struct scaling_layout l = {replicas, stages, zero, blocks};
             struct step_time t;
             double bytes;
             int rc = scaling_time(&t, c, shape, k, &l);

@@ -10,6 +10,7 @@
  * micro-batches of its own a pipeline of s stages stands still for (s - 1) / (m + s - 1) of its
  * time.
  */
+#include "model/base/buf.h"
 #include "train/config/plan.h"
 
 struct cluster {
@@ -21,7 +22,7 @@ struct cluster {
     double memory;          /* bytes of a process */
 };
 
-struct layout {
+struct scaling_layout {
     int replicas, stages, zero, blocks;
 };
 
@@ -40,16 +41,19 @@ double step_time_total(const struct step_time *t);
 
 /* c resolved; ERR_RANGE: the layout is none of this run. */
 int scaling_time(struct step_time *out, const struct run_config *c, const struct config *shape,
-                 const struct cluster *k, const struct layout *l);
+                 const struct cluster *k, const struct scaling_layout *l);
 /* Bytes of a process. With one stage it is what a run allocates. */
 int scaling_memory(double *out, const struct run_config *c, const struct config *shape,
-                   enum dtype held, const struct layout *l);
+                   enum dtype held, const struct scaling_layout *l);
 /* The fewest gradient blocks of n replicas, not less than the run has; 0: it has too few
  * micro-batches for so many. */
 int scaling_blocks(const struct run_config *c, int replicas);
+/* Append its settings as they are typed: "replicas=2 zero=1 gradient_blocks=2
+ * layers_per_device=6,6", the last one where there are stages. */
+int scaling_words(struct buf *out, const struct scaling_layout *l, int n_layer);
 /* That of the least time that fits the memory; where none fits, that of the least memory.
  * ERR_RANGE: there is none for so many processes. */
-int scaling_best(struct layout *out, const struct run_config *c, const struct config *shape,
+int scaling_best(struct scaling_layout *out, const struct run_config *c, const struct config *shape,
                  enum dtype held, const struct cluster *k);
 
 #endif

@@ -35,12 +35,12 @@ static void what_does_not_fit_is_refused(void **state)
     static const struct {
         const char *list, *part;
     } wrong[] = {
-        {"[4,4]", "layers_per_device is [4,4], 8 layers, but the model has 12: [6, 6]"},
-        {"5,5,5", "15 layers, but the model has 12: [4, 4, 4]"},
+        {"[4,4]", "layers_per_device is [4,4], 8 layers, but the model has 12: 6,6"},
+        {"5,5,5", "15 layers, but the model has 12: 4,4,4"},
         {"0,0,6,6", "only the first device, which has the embedding and the head, can be without "
-                    "layers: [3, 3, 3, 3]"},
-        {"99999999999999999999,1", "but the model has 12: [6, 6]"},
-        {"[6,6", "must be none or a list of the layers of each device as [6, 6]"},
+                    "layers: 3,3,3,3"},
+        {"99999999999999999999,1", "but the model has 12: 6,6"},
+        {"[6,6", "must be none or a list of the layers of each device as 6,6"},
         {"6,6]", "must be none or a list"},
         {"6,,6", "must be none or a list"},
         {"6,6,", "must be none or a list"},
@@ -66,9 +66,9 @@ static void suggestions_are_even(void **state)
     (void)state;
     char text[64], few[12];
     layout_suggest(text, sizeof text, 5, 12);
-    assert_string_equal(text, "[2, 2, 3, 2, 3]");
+    assert_string_equal(text, "2,2,3,2,3");
     layout_suggest(text, sizeof text, 9, 2);
-    assert_string_equal(text, "[1, 1]");
+    assert_string_equal(text, "1,1");
     layout_suggest(few, sizeof few, 12, 12);
     assert_int_equal(strlen(few), sizeof few - 1);
 }

@@ -54,15 +54,16 @@ static void a_link_without_end_is_perfect(void **state)
     struct step_time one, many;
     (void)state;
     init_run(&c, &shape);
-    assert_ok(scaling_time(&one, &c, &shape, &perfect, &(struct layout){1, 1, 0, 64}));
+    assert_ok(scaling_time(&one, &c, &shape, &perfect, &(struct scaling_layout){1, 1, 0, 64}));
     for (int n = 2; n <= 64; n *= 2)
         for (int zero = 0; zero <= 2; zero++) {
-            assert_ok(scaling_time(&many, &c, &shape, &perfect, &(struct layout){n, 1, zero, 64}));
+            assert_ok(scaling_time(&many, &c, &shape, &perfect,
+                                   &(struct scaling_layout){n, 1, zero, 64}));
             assert_true(fabs(step_time_total(&one) / n - step_time_total(&many)) <
                         1e-9 * step_time_total(&one));
         }
     /* Blocks that are not divided evenly wait for the one with most. */
-    assert_ok(scaling_time(&many, &c, &shape, &perfect, &(struct layout){3, 1, 0, 64}));
+    assert_ok(scaling_time(&many, &c, &shape, &perfect, &(struct scaling_layout){3, 1, 0, 64}));
     assert_true(fabs(step_time_total(&many) / step_time_total(&one) - 22.0 / 64) < 1e-9);
     run_config_release(&c);
 }
@@ -78,7 +79,7 @@ static void one_process_sends_nothing(void **state)
     slow.link = 1;
     slow.latency_s = 10;
     for (int zero = 0; zero <= 2; zero++) {
-        assert_ok(scaling_time(&t, &c, &shape, &slow, &(struct layout){1, 1, zero, 64}));
+        assert_ok(scaling_time(&t, &c, &shape, &slow, &(struct scaling_layout){1, 1, zero, 64}));
         assert_true(t.gradients == 0 && t.weights == 0 && t.stages == 0 && t.sent == 0);
         assert_true(step_time_total(&t) == t.compute && t.compute > 0);
     }
@@ -93,12 +94,12 @@ static void a_pipeline_has_its_bubble(void **state)
     (void)state;
     init_run(&c, &shape);
     for (int s = 2; s <= 4; s++) {
-        assert_ok(scaling_time(&t, &c, &shape, &perfect, &(struct layout){4, s, 0, 64}));
+        assert_ok(scaling_time(&t, &c, &shape, &perfect, &(struct scaling_layout){4, s, 0, 64}));
         assert_true(fabs(t.bubble / (t.bubble + t.compute) - (s - 1.0) / (16 + s - 1)) < 1e-12);
     }
-    assert_int_equal(scaling_time(&t, &c, &shape, &perfect, &(struct layout){1, 13, 0, 64}),
+    assert_int_equal(scaling_time(&t, &c, &shape, &perfect, &(struct scaling_layout){1, 13, 0, 64}),
                      ERR_RANGE);
-    assert_int_equal(scaling_time(&t, &c, &shape, &perfect, &(struct layout){5, 1, 0, 4}),
+    assert_int_equal(scaling_time(&t, &c, &shape, &perfect, &(struct scaling_layout){5, 1, 0, 4}),
                      ERR_RANGE);
     run_config_release(&c);
 }
@@ -115,7 +116,8 @@ static void a_link_costs_its_bytes(void **state)
     const double block = 4.0 * (double)config_params(&shape);
     k.link = 1e9;
     for (int zero = 0; zero <= 2; zero++)
-        assert_ok(scaling_time(&at[zero], &c, &shape, &k, &(struct layout){4, 1, zero, 64}));
+        assert_ok(
+            scaling_time(&at[zero], &c, &shape, &k, &(struct scaling_layout){4, 1, zero, 64}));
     assert_true(fabs(at[0].gradients - 2 * 0.75 * block / 1e9) < 1e-6);
     assert_true(fabs(at[1].gradients - 0.75 * block / 1e9) < 1e-6);
     assert_true(fabs(at[1].weights - at[1].gradients) < 1e-6);
@@ -133,7 +135,7 @@ static void memory_is_what_is_allocated(void **state)
     init_run(&c, &shape);
     const double n = (double)config_params(&shape);
     for (int zero = 0; zero <= 2; zero++) {
-        const struct layout l = {4, 1, zero, 64};
+        const struct scaling_layout l = {4, 1, zero, 64};
         struct step_config step;
         struct step_bytes b;
         double got;
@@ -158,7 +160,7 @@ static void the_best_fits(void **state)
 {
     struct run_config c;
     struct config shape;
-    struct layout l;
+    struct scaling_layout l;
     struct cluster k = perfect;
     double bytes, least;
     (void)state;
@@ -185,6 +187,41 @@ static void the_best_fits(void **state)
     run_config_release(&c);
 }
 
+/* What it proposes is what a run takes. */
+static void a_layout_is_settings(void **state)
+{
+    (void)state;
+    struct run_config c;
+    struct config shape = shape_of(12);
+    struct buf words = {0};
+    assert_ok(scaling_words(&words, &(struct scaling_layout){8, 1, 2, 16}, 12));
+    assert_string_equal(buf_text(&words), "replicas=8 zero=2 gradient_blocks=16");
+    words.n = 0;
+    assert_ok(scaling_words(&words, &(struct scaling_layout){2, 5, 1, 4}, 12));
+    assert_string_equal(buf_text(&words),
+                        "replicas=2 zero=1 gradient_blocks=4 layers_per_device=2,2,3,2,3");
+    words.n = 0;
+    assert_ok(scaling_words(&words, &(struct scaling_layout){1, 128, 0, 1}, 128));
+    assert_int_equal(words.n,
+                     strlen("replicas=1 zero=0 gradient_blocks=1 layers_per_device=") + 255);
+    buf_release(&words);
+    init_run(&c, &shape);
+    struct cluster k = perfect;
+    struct scaling_layout l;
+    k.flops = 1e12;
+    k.memory = 1; /* none fits: that of the least memory */
+    for (k.ranks = 2; k.ranks <= 48; k.ranks += k.ranks) {
+        c.lora.rank = 0;
+        assert_ok(scaling_best(&l, &c, &shape, DTYPE_F16, &k));
+        assert_true(l.stages == 1 || l.zero < 2);
+        c.lora.rank = 4;
+        assert_ok(scaling_best(&l, &c, &shape, DTYPE_F16, &k));
+        assert_int_equal(l.stages, 1);
+    }
+    c.lora.rank = 0;
+    run_config_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +231,7 @@ int main(void)
         cmocka_unit_test(a_link_costs_its_bytes),
         cmocka_unit_test(memory_is_what_is_allocated),
         cmocka_unit_test(the_best_fits),
+        cmocka_unit_test(a_layout_is_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,11 @@ void engine_release(struct engine *e)
 
 void engine_precision(char out[ENGINE_PRECISION], const struct engine *e)
 {
-    const enum dtype weights = e->model->params.dtype, cache = e->cache.layout.dtype;
+    precision_words(out, e->model->params.dtype, e->cache.layout.dtype);
+}
+
+void precision_words(char out[ENGINE_PRECISION], enum dtype weights, enum dtype cache)
+{
     if (cache == kv_dtype_of(weights))
         snprintf(out, ENGINE_PRECISION, "%s", dtype_short_name(weights));
     else

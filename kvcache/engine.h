@@ -40,6 +40,7 @@ void engine_release(struct engine *e);
  * "fp16 with q8 cache". */
 enum { ENGINE_PRECISION = 24 };
 void engine_precision(char out[ENGINE_PRECISION], const struct engine *e);
+void precision_words(char out[ENGINE_PRECISION], enum dtype weights, enum dtype cache);
 /* Let another engine draft, or none (NULL): its pass takes the share that its weights have of this
  * one's, and a little. */
 void engine_use_drafter(struct engine *e, struct engine *drafter);

@@ -26,6 +26,17 @@ static int put_ratios(struct bench *b, struct rounds *m)
     return rc;
 }
 
+/* Whose figures they are: keys and values in another precision are another measurement. */
+static int put_model(struct bench *b)
+{
+    const struct engine *e = &b->repl->engine;
+    int rc =
+        table_cell(&b->table, b->weights_column, "%s", dtype_short_name(e->model->params.dtype));
+    if (rc == 0)
+        rc = table_cell(&b->table, b->cache_column, "%s", dtype_short_name(e->cache.layout.dtype));
+    return rc == 0 ? table_cell(&b->table, b->model_column, "%s", e->model->name) : rc;
+}
+
 int bench_report(struct bench *b, const char *what, struct rounds *m, const char *unit,
                  const char *limit)
 {
@@ -48,9 +59,7 @@ int bench_report(struct bench *b, const char *what, struct rounds *m, const char
         rc = table_cell(&b->table, 6, "%s", limit);
     if (rc == 0)
         rc = put_ratios(b, m);
-    if (rc == 0 && b->model_column != 0)
-        rc = table_cell(&b->table, b->model_column, "%s", b->repl->model->name);
-    return rc;
+    return rc == 0 && b->model_column != 0 ? put_model(b) : rc;
 }
 
 int bench_peers(struct bench *b, struct rounds *m, enum peer_work work, int batch, int length)

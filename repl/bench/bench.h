@@ -8,7 +8,7 @@
 #include "repl/session/repl.h"
 #include "repl/terminal/table.h"
 
-enum { BENCH_ROUNDS = 5, BENCH_TEXTS = 16, BENCH_COLUMNS = 8 + N_PEERS };
+enum { BENCH_ROUNDS = 5, BENCH_TEXTS = 16, BENCH_COLUMNS = 10 + N_PEERS };
 
 struct bench {
     struct repl *repl;
@@ -16,8 +16,8 @@ struct bench {
     bool sized;       /* training of batch x length, or of the sizes the bench has */
     int batch, length;
     struct peers peers;
-    /* Of the table: what a peer is compared in, and the model; 0: there is none. */
-    int peer_columns[N_PEERS], model_column;
+    /* Of the table: what a peer is compared in, the model and its precisions; 0: there is none. */
+    int peer_columns[N_PEERS], model_column, weights_column, cache_column;
     const char *heads[BENCH_COLUMNS];
     struct table table;
 };

@@ -22,9 +22,26 @@ static int remove_entry(const char *path, const struct stat *st, int kind, struc
     return remove(path);
 }
 
+/* A setting of the session that the command has too, unless it has one of its own. */
+struct passed {
+    const char *name, *option, *value; /* NULL: it is not passed */
+};
+enum { N_PASSED = 2 };
+
+static void choose_passed(struct passed out[N_PASSED], const struct spec_run *how,
+                          const struct spec_entry *e)
+{
+    out[0] = (struct passed){"dtype", "--dtype", how->dtype};
+    out[1] = (struct passed){"cache_dtype", "--cache-dtype", how->cache_dtype};
+    for (int i = 0; i < N_PASSED; i++)
+        if (strcmp(out[i].value, "auto") == 0 || strstr(e->command, out[i].option) != NULL)
+            out[i].value = NULL;
+}
+
 /* The words of the program itself: what the specification says, nothing downloaded, and for a run
  * of training a folder that is made anew. */
-static int make_words(char **out, char *const *argv, const char *name, char *folder_word)
+static int make_words(char **out, char *const *argv, const char *name, char *folder_word,
+                      const struct passed *passed)
 {
     const bool trains = strcmp(argv[1], "train") == 0;
     int n = 0;
@@ -34,16 +51,21 @@ static int make_words(char **out, char *const *argv, const char *name, char *fol
         out[n++] = argv[i];
     if (trains)
         out[n++] = folder_word;
+    for (int i = 0; i < N_PASSED; i++)
+        if (passed[i].value != NULL) {
+            out[n++] = (char *)(uintptr_t)passed[i].option;
+            out[n++] = (char *)(uintptr_t)passed[i].value;
+        }
     out[n++] = (char *)(uintptr_t) "--offline=on";
     return n;
 }
 
 static int run_once(double *values, const struct spec_entry *e, const json_t *variant,
-                    char *const *argv)
+                    char *const *argv, const struct passed *passed)
 {
     const char *temp = getenv("TMPDIR");
     char *folder = mem_sprintf("%s/prattle-bench-XXXXXX", temp == NULL ? "/tmp" : temp);
-    char *words[SPEC_WORDS + 4] = {NULL}, name[64];
+    char *words[SPEC_WORDS + 4 + 2 * N_PASSED] = {NULL}, name[64];
     struct buf out = {0};
     if (folder == NULL)
         return ERR_NOMEM;
@@ -54,7 +76,7 @@ static int run_once(double *values, const struct spec_entry *e, const json_t *va
     }
     char *folder_word = mem_sprintf("folder=%s/run", folder);
     snprintf(name, sizeof name, "prattle %s", argv[1]);
-    make_words(words, argv, name, folder_word);
+    make_words(words, argv, name, folder_word, passed);
     int rc = folder_word == NULL ? ERR_NOMEM
                                  : child_run(&out, "/proc/self/exe", words, NULL, CHILD_MERGES);
     if (rc == 0)
@@ -88,7 +110,7 @@ static json_t *text_value(const char *s)
 }
 
 static json_t *new_record(const struct spec_run *how, const struct spec_entry *e,
-                          const json_t *variant)
+                          const json_t *variant, const struct passed *passed)
 {
     char date[32], host[256] = "", cpu[200];
     const time_t t = time(NULL);
@@ -101,6 +123,9 @@ static json_t *new_record(const struct spec_run *how, const struct spec_entry *e
     json_t *parameters = json_copy((json_t *)(uintptr_t)variant);
     if (strstr(e->command, "{model}") != NULL)
         json_object_set_new(parameters, "model", text_value(how->model));
+    for (int i = 0; i < N_PASSED; i++)
+        if (passed[i].value != NULL && json_object_get(parameters, passed[i].name) == NULL)
+            json_object_set_new(parameters, passed[i].name, text_value(passed[i].value));
     json_t *o = json_pack(
         "{s:s, s:o, s:o, s:i, s:o, s:s, s:o, s:s, s:o}", "date", date, "machine",
         text_value(*host == '\0' ? "unknown" : host), "cpu", text_value(cpu), "threads",
@@ -130,9 +155,11 @@ int spec_run(json_t **record, const struct spec_run *how, const struct spec_entr
              const json_t *variant)
 {
     char **argv = NULL;
+    struct passed passed[N_PASSED];
+    choose_passed(passed, how, e);
     const int repeats = how->repeats > 0 ? how->repeats : e->repeats;
     int done = 0, rc = spec_words(&argv, e->command, variant, how->model);
-    *record = rc == 0 ? new_record(how, e, variant) : NULL;
+    *record = rc == 0 ? new_record(how, e, variant, passed) : NULL;
     if (rc == 0 && *record == NULL)
         rc = err_set(ERR_NOMEM, "no memory for the record of a result");
     for (int i = -e->warmup; i < repeats && rc == 0; i++) {
@@ -140,7 +167,7 @@ int spec_run(json_t **record, const struct spec_run *how, const struct spec_entr
         rc = progress_step(how->progress, how->label, (uint64_t)(i + e->warmup),
                            (uint64_t)(repeats + e->warmup));
         if (rc == 0)
-            rc = run_once(values, e, variant, argv);
+            rc = run_once(values, e, variant, argv, passed);
         if (rc == 0 && i >= 0 && (rc = add_values(*record, e, values)) == 0)
             done++;
     }

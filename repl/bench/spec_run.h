@@ -7,6 +7,9 @@
 struct spec_run {
     const char *path;  /* of the specification */
     const char *model; /* for {model} */
+    /* Of weights, and of keys and values, where the command does not say; "auto": as the program
+     * chooses. */
+    const char *dtype, *cache_dtype;
     int repeats;       /* 0: the benchmark's own */
     const char *label; /* of the progress */
     const struct progress *progress;

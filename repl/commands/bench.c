@@ -104,8 +104,11 @@ static void begin_table(struct bench *b)
     for (int i = 0; i < N_PEERS; i++)
         if (b->peers.programs[i] != NULL)
             b->heads[b->peer_columns[i] = n++] = peer_head((enum peer)i);
-    if (names_rows(b))
+    if (names_rows(b)) {
+        b->heads[b->weights_column = n++] = "dtype";
+        b->heads[b->cache_column = n++] = "cache_dtype";
         b->heads[b->model_column = n++] = "model";
+    }
     table_init(&b->table, b->heads, n);
 }
 
@@ -113,9 +116,11 @@ static void print_table(const struct bench *b)
 {
     enum table_format format = (enum table_format)b->repl->options.settings.call.format;
     struct buf out = {0};
+    char precision[ENGINE_PRECISION];
+    engine_precision(precision, &b->repl->engine);
     if (!names_rows(b))
-        wrap_say(stdout, "", "%s, %d threads, %s kernels", b->repl->model->name, par_threads(),
-                 kernels_name());
+        wrap_say(stdout, "", "%s, %s, %d threads, %s kernels", b->repl->model->name, precision,
+                 par_threads(), kernels_name());
     bool whole = true;
     int rc = format == TABLE_TEXT && term_is(stdout)
                  ? table_fit(&b->table, MIN_AND_MAX, term_width(stdout) - 1, &out, &whole)

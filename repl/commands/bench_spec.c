@@ -294,9 +294,15 @@ static int draw_results(const struct repl *r, const struct spec_request *q)
 static int run_entry(struct spec_request *q, const struct repl *r, const struct spec_entry *e)
 {
     const char *model = r->model != NULL ? r->model->source : r->options.settings.device.model;
+    const struct settings *s = &r->options.settings;
+    struct buf weights = {0}, cache = {0};
     char label[96];
+    setting_format(OPTION(device.dtype), s, &weights);
+    setting_format(OPTION(device.cache_dtype), s, &cache);
     const struct spec_run how = {.path = q->path,
                                  .model = model,
+                                 .dtype = buf_text(&weights),
+                                 .cache_dtype = buf_text(&cache),
                                  .repeats = q->repeats,
                                  .label = label,
                                  .progress = progress_show()};
@@ -320,6 +326,8 @@ static int run_entry(struct spec_request *q, const struct repl *r, const struct 
         if (rc == ERR_INTERRUPTED)
             err_set(ERR_INTERRUPTED, "interrupted");
     }
+    buf_release(&weights);
+    buf_release(&cache);
     return rc;
 }
 

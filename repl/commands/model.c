@@ -132,8 +132,11 @@ int cmd_model(struct repl *r, const struct call *c)
     snprintf(text, sizeof text, "%d tokens%s", k->n_vocab,
              m->tokenizer == NULL ? "; no tokenizer files: ids only" : "");
     wrap_row("vocabulary", text);
-    snprintf(text, sizeof text, "%s in the file, %s in memory", m->file_types,
-             model_precision(m));
+    const enum dtype cache = repl_cache_dtype(&r->options.settings, m);
+    const bool own = cache != kv_dtype_of(m->params.dtype);
+    snprintf(text, sizeof text, "%s in the file, %s in memory%s%s%s", m->file_types,
+             model_precision(m), own ? "; " : "", own ? dtype_short_name(cache) : "",
+             own ? " keys and values" : "");
     wrap_row("precision", text);
     describe_details(text, sizeof text, k);
     wrap_row("details", text);

@@ -31,14 +31,15 @@ static int add_name(struct buf *out, const char *name, int width)
 }
 
 /* From what matters most to what matters least. */
-static int list_parts(struct buf parts[N_PARTS], const struct model *m)
+static int list_parts(struct buf parts[N_PARTS], const struct model *m, enum dtype cache)
 {
     const int n_threads = par_threads();
-    char count[NUMBER_TEXT];
+    char count[NUMBER_TEXT], precision[ENGINE_PRECISION];
+    precision_words(precision, m->params.dtype, cache);
     int rc = buf_printf(&parts[0], ", %s parameters",
                         number_count(count, (double)config_params(&m->config)));
     if (rc == 0)
-        rc = buf_printf(&parts[1], ", %s", dtype_short_name(m->params.dtype));
+        rc = buf_printf(&parts[1], ", %s", precision);
     if (rc == 0)
         rc = buf_printf(&parts[2], ", %d thread%s", n_threads, n_threads == 1 ? "" : "s");
     return rc == 0 ? buf_printf(&parts[3], ", %s", kernels_name()) : rc;
@@ -50,7 +51,7 @@ int model_line_format(const struct repl *r, int width, struct buf *out)
     struct buf name = {0}, parts[N_PARTS] = {{0}};
     int rc = format_name(&name, m), n = N_PARTS, others = 0;
     if (rc == 0)
-        rc = list_parts(parts, m);
+        rc = list_parts(parts, m, repl_cache_dtype(&r->options.settings, m));
     for (int i = 0; i < N_PARTS; i++)
         others += (int)parts[i].n;
     const int columns = term_columns(buf_text(&name), name.n);

@@ -166,14 +166,14 @@ struct load_memory repl_load_memory(const struct repl *r)
                                 .limit_bytes = (uint64_t)((double)d->memory * 1e9)};
 }
 
-static enum dtype cache_dtype(const struct settings *s, const struct model *m)
+enum dtype repl_cache_dtype(const struct settings *s, const struct model *m)
 {
     return cache_dtype_chosen((enum precision_choice)s->device.cache_dtype, m->params.dtype);
 }
 
 int repl_engine(struct engine *e, struct model *m, int max_seqs, const struct settings *s)
 {
-    return engine_init_as(e, m, max_seqs, cache_dtype(s, m));
+    return engine_init_as(e, m, max_seqs, repl_cache_dtype(s, m));
 }
 
 /* Every token must mean the same to both. */
@@ -248,7 +248,7 @@ static int ready_engine(struct repl *r, int max_seqs)
 {
     const struct settings *s = &r->options.settings;
     if (r->engine.model == r->model && r->engine.max_seqs >= max_seqs &&
-        r->engine.cache.layout.dtype == cache_dtype(s, r->model))
+        r->engine.cache.layout.dtype == repl_cache_dtype(s, r->model))
         return 0;
     drop_engine(r);
     int rc = repl_engine(&r->engine, r->model, max_seqs, s);

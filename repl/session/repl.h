@@ -79,6 +79,8 @@ void repl_take_model(struct repl *r, struct model *fresh);
 /* The precision that weights have in memory by a choice of dtype; ERR_UNSUPPORTED: it is for files
  * only. */
 int repl_memory_dtype(enum dtype *out, enum precision_choice choice);
+/* The precision that keys and values of m have by the settings. */
+enum dtype repl_cache_dtype(const struct settings *s, const struct model *m);
 /* Make an engine whose keys and values are as the settings say (engine_init_as). */
 int repl_engine(struct engine *e, struct model *m, int max_seqs, const struct settings *s);
 /* Load the settings' model if none is loaded. ERR_MISSING: there is none to load. */

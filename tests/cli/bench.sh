@@ -18,6 +18,10 @@ has "in the table of a document the model is named too" "bundled, " \
 is "and for programs in each row" "model bundled bundled" \
     "$("$PRATTLE" bench limits --format csv 2>&1 | sed 's/.*,//' | paste -sd' ')"
 
+is "with the precision of weights, keys and values" "dtype,cache_dtype fp16,q8 fp16,q8" \
+    "$("$PRATTLE" bench limits --format csv --cache-dtype q8 2>&1 | sed 's/,[^,]*$//; s/.*,\([^,]*,[^,]*\)$/\1/' | paste -sd' ')"
+has "and for people above the table" "bundled, fp16 with q8 cache, " "$("$PRATTLE" bench limits --cache-dtype q8 2>&1 | head -n 1)"
+
 # Others at the same work: what stands for llama-bench and for a python leaves the arguments it got.
 mkdir -p "$TMPDIR/peers"
 cat >"$TMPDIR/peers/llama-bench" <<'END'
@@ -40,7 +44,7 @@ peers() {
         "$PRATTLE" bench "$@" --model $MODEL --threads 2 --format csv 2>&1
 }
 rows=$(peers prefill decode train=2x16)
-is "each has a column" "what,median,unit,min,max,share,of,/ llama.cpp,/ PyTorch,model" "$(head -n 1 <<<"$rows")"
+is "each has a column" "what,median,unit,min,max,share,of,/ llama.cpp,/ PyTorch,dtype,cache_dtype,model" "$(head -n 1 <<<"$rows")"
 # ratio WHAT FIELD: whether the first row of that name has a number there, of the right size.
 ratio() { grep -m 1 "^\"*$1" <<<"$rows" | sed 's/^"[^"]*"//' | cut -d, -f "$2" | grep -cE "$3"; }
 is "decode is so many times llama.cpp's" 1 "$(ratio 'decode, one text' 8 '^[1-9][0-9]*\.[0-9]{2}$')"

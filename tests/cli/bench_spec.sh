@@ -29,6 +29,14 @@ training:
   data: {step: {regexp: '^step ([0-9]+)/2', reduction_type: max}}
   repeats: 1
   cmd: prattle train finetune data=$TMPDIR/text epochs=0 steps=2 sequence_length=16 micro_batch_size=1 gradient_accumulation=1 eval_every=0 sample_every=0 log_every=1 --model {model}
+cache:
+  data: {bits: {regexp: '([0-9]+)[a-z ,]* keys'}}
+  repeats: 1
+  cmd: prattle devices --model {model}
+ownq8:
+  data: {bits: {regexp: '([0-9]+)[a-z ,]* keys'}}
+  repeats: 1
+  cmd: prattle devices --model {model} --cache-dtype q8
 failing:
   data: {x: {regexp: '([0-9]+)'}}
   cmd: prattle bench traim --model {model}
@@ -103,6 +111,15 @@ is "Ctrl-C ends it" 130 $?
 has "with what there is" "short" "$(cat "$TMPDIR/out")"
 is "which is kept" $((lines + 1)) "$(wc -l <"$KEPT")"
 is "no run is left behind" "" "$(pgrep -f "steps=100000000 sequence_length=16 --model $MODEL")$(ls "$TMPDIR" | grep prattle-bench)"
+
+# What keys and values are in belongs to a result.
+bits() { bench "$@" --format csv | sed -n 's/^\([^,]*\),bits,\([^,]*\),.*/\1: \2/p'; }
+is "the program's choice is not named" "cache model=$MODEL: 16" "$(bits cache)"
+is "the session's precision of the cache is, and the benchmark has it" "cache model=$MODEL cache_dtype=q8: 8" "$(bits cache --cache-dtype q8)"
+is "a command's own is nearer" "ownq8 model=$MODEL: 8" "$(bits ownq8 --cache-dtype fp32)"
+is "weights have theirs" "cache model=$MODEL dtype=fp32 cache_dtype=q8: 8" "$(bits cache --dtype fp32 --cache-dtype q8)"
+is "history does not compare different ones" "cache model=$MODEL: bits|cache model=$MODEL cache_dtype=q8: bits" \
+    "$("$PRATTLE" bench history --format csv 2>/dev/null | sed -n 's/^\(cache [^,]*\),.*/\1/p' | grep -v ' dtype=' | paste -sd'|')"
 
 # History, of records made up: two machines, two days.
 # record DAY MACHINE BENCHMARK VALUES

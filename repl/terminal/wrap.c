@@ -37,13 +37,23 @@ static int break_line(struct wrap *w, struct buf *out)
     return rc;
 }
 
-/* Of a list that is the whole of a line, only what came behind its last comma is a word to carry.
- */
-static void part_list(struct wrap *w)
+/* Behind the last of these marks, of several the last if that is known; 0: there is none. */
+static size_t last_mark(const struct buf *word, const char *marks)
 {
-    size_t at = w->word.n;
-    while (at > 0 && w->word.data[at - 1] != ',')
-        at--;
+    for (size_t at = word->n; at > 1; at--) {
+        const char beside = word->data[at == word->n ? at - 2 : at];
+        if (strchr(marks, word->data[at - 1]) != NULL && strchr(marks, beside) == NULL)
+            return at;
+    }
+    return 0;
+}
+
+/* Of a list, path or name that is the whole of a line, only what came behind its last comma, slash
+ * and the like is a word to carry. */
+static void part_word(struct wrap *w)
+{
+    const size_t joint = last_mark(&w->word, ",/="),
+                 at = joint > 0 ? joint : last_mark(&w->word, "_-");
     if (at == 0)
         return;
     w->word.n -= at;
@@ -52,13 +62,23 @@ static void part_list(struct wrap *w)
     w->fresh = w->fresh < w->word.n ? w->fresh : w->word.n;
 }
 
+/* What is no word that could be carried is left to the terminal, except where the next line is
+ * indented. */
+static int cut_word(struct wrap *w, struct buf *out)
+{
+    if (w->fixed || w->indent == 0)
+        return 0;
+    wrap_at(w, w->indent);
+    return break_line(w, out);
+}
+
 /* The word to the next line, where it is not the whole of this one. */
 static int carry_word(struct wrap *w, struct buf *out)
 {
     if (!w->fixed && w->indent + w->word_columns >= w->column)
-        part_list(w);
+        part_word(w);
     if (w->fixed || w->indent + w->word_columns >= w->column)
-        return 0;
+        return cut_word(w, out);
     int rc = 0;
     if (w->fresh == w->word.n) { /* none of it is on the screen yet */
         out->n -= w->fresh;

@@ -24,8 +24,9 @@ struct wrap {
 
 /*
  * Append to `out` what a terminal of so many columns is sent for n bytes of text, whole characters
- * that are harmless to it (term_visible). A list longer than a line is broken behind a comma; any
- * other word of that length is left to the terminal.
+ * that are harmless to it (term_visible). A word longer than a line is broken behind a comma, a slash
+ * or an equals sign, else behind a dash or an underscore; any other is left to the terminal,
+ * or where w->indent is not 0 broken at the edge.
  */
 int wrap_text(struct wrap *w, struct buf *out, const char *text, size_t n, int width);
 /* The cursor stands at `column` now, behind no word. */

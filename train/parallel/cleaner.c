@@ -40,7 +40,7 @@ static bool find_leavings(struct leavings *l)
         return false;
     const char *name = strrchr(l->session, '/') + 1;
     snprintf(l->part, sizeof l->part, ".%u.%lx.", (unsigned)geteuid(), strtoul(job, NULL, 10));
-    return strncmp(name, "pid.", 4) == 0;
+    return strncmp(name, "pid.", 4) == 0 || strncmp(name, "jf.", 3) == 0; /* mpirun; its daemon */
 }
 
 /* ---- in the process of its own ---- */

@@ -2,9 +2,9 @@
 #define PRATTLE_TRAIN_PARALLEL_HEARTBEAT_H
 /*
  * Whether the ranks of a world are alive. Each sends a byte twice a second to rank 0, and rank 0 to
- * each, by TCP and from a thread that does nothing else: a rank that computes for long still beats,
- * one that is stopped, or whose host is gone, does not. A rank whose process ends closes its
- * connection, which is noticed at once.
+ * each, by TCP, between hosts by UDP too, and from a thread that does nothing else: a rank that
+ * computes for long still beats, one that is stopped, or whose host is gone, does not. A rank whose
+ * process ends closes its connection, which is noticed at once.
  *
  * Silence is counted in this thread's own rounds, so that a machine which slept, or which has no
  * time for this process either, accuses nobody.

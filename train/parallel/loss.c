@@ -4,6 +4,7 @@
 #include "model/base/mem.h"
 #include "train/parallel/heartbeat.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,10 +16,19 @@
 /*
  * How long is waited before this process ends, when another is lost:
  *   LAUNCHER_MS   mpirun ends all itself where a process has ended, and says how that was
+ *   FIRST_MS      where a host is cut off, rank 0 is to say so before those there miss rank 0
  *   APART_MS      others that miss rank 0 say so one after another, so that one is enough
  *   BUSY_MS       rank 0 may still compute before it comes to wait, and only then saves
+ *   CUT_OFF_MS    what was said is on its way to mpirun, if there is one
  */
-enum { LAUNCHER_MS = 3000, APART_MS = 1000, BUSY_MS = 600000, ENDING_MS = 3000 };
+enum {
+    LAUNCHER_MS = 3000,
+    FIRST_MS = 1500,
+    APART_MS = 1000,
+    BUSY_MS = 600000,
+    ENDING_MS = 3000,
+    CUT_OFF_MS = 1000
+};
 
 static struct {
     struct loss_world world;
@@ -82,6 +92,19 @@ static void end_unless_taken(int ms)
         _exit(1);
 }
 
+/* Where this host is cut off from mpirun's, its daemon here would wait for a quarter of an hour. */
+static void end_daemon(void)
+{
+    char name[16] = "", path[64];
+    const pid_t parent = getppid();
+    snprintf(path, sizeof path, "/proc/%ld/comm", (long)parent);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, name, sizeof name - 1) <= 0 || strcmp(name, "orted\n") != 0)
+        return;
+    poll(NULL, 0, CUT_OFF_MS);
+    kill(parent, SIGKILL);
+}
+
 /* mpirun is quicker than the others where it sees a process end. */
 static void note_loss(void *user, int rank, enum heartbeat_end how, int n)
 {
@@ -96,8 +119,9 @@ static void note_loss(void *user, int rank, enum heartbeat_end how, int n)
     if (how == HEARTBEAT_ENDED) {
         poll(NULL, 0, LAUNCHER_MS);
     } else {
-        poll(NULL, 0, (watch.world.rank - 1) * APART_MS);
+        poll(NULL, 0, FIRST_MS + (watch.world.rank - 1) * APART_MS);
         say_loss(rank, how, n);
+        end_daemon();
     }
     _exit(1);
 }

@@ -22,7 +22,7 @@ static void program_folder(char folder[PATH_MAX])
     folder[slash == NULL ? 0 : slash - folder] = '\0';
 }
 
-static int find_part(char path[PATH_MAX], const struct part *p)
+int part_find(char path[PART_PATH], const struct part *p)
 {
     char folder[PATH_MAX];
     program_folder(folder);
@@ -30,8 +30,8 @@ static int find_part(char path[PATH_MAX], const struct part *p)
         {folder, ""}, {folder, "/../lib/prattle"}, {PREFIX, "/lib/prattle"}};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (*places[i][0] != '\0' &&
-            snprintf(path, PATH_MAX, "%s%s/prattle-%s.so", places[i][0], places[i][1], p->name) <
-                PATH_MAX &&
+            snprintf(path, PART_PATH, "%s%s/prattle-%s.so", places[i][0], places[i][1], p->name) <
+                PART_PATH &&
             file_exists(path))
             return 0;
     return err_set(ERR_MISSING,
@@ -42,14 +42,14 @@ static int find_part(char path[PATH_MAX], const struct part *p)
 
 int part_check(const struct part *p)
 {
-    char path[PATH_MAX];
-    return find_part(path, p);
+    char path[PART_PATH];
+    return part_find(path, p);
 }
 
 int part_open(const struct part *p, void *function)
 {
-    char path[PATH_MAX], why[200];
-    int rc = find_part(path, p);
+    char path[PART_PATH], why[200];
+    int rc = part_find(path, p);
     if (rc != 0)
         return rc;
     void *library = dlopen(path, RTLD_NOW | (p->global ? RTLD_GLOBAL : RTLD_LOCAL));

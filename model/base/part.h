@@ -16,9 +16,12 @@ struct part {
     bool global;             /* its library opens others that look for its functions */
 };
 
-/* Whether it is beside the program or where `make install` puts it. ERR_MISSING: what to install.
- */
+enum { PART_PATH = 4096 };
+
+/* Whether it is beside the program or where `make install` puts it, and its path. ERR_MISSING: what
+ * to install. */
 int part_check(const struct part *p);
+int part_find(char path[PART_PATH], const struct part *p);
 /*
  * Open it, for good, and store the entry, a function, in *function, which has the size of a
  * pointer.

@@ -171,20 +171,20 @@ static int launch_once(struct repl *r, const struct run_config *c, char *const *
                        bool shell, struct restart *again, struct launcher_end *end)
 {
     struct word_list list = {0};
-    int rc = list_words(&list, r, words, n, again->size > 0 ? again : NULL);
+    int rc = list_words(&list, r, words, n,
+                        again->size < count_processes(c) || again->step >= 0 ? again : NULL);
     if (rc == 0) {
-        const struct launcher_call call = {
-            .words = list.words,
-            .n = list.n,
-            .size = again->size > 0 ? again->size : count_processes(c),
-            .hosts = again->hosts != NULL ? again->hosts : c->execution.hosts,
-            .prompt = !shell};
+        const struct launcher_call call = {.words = list.words,
+                                           .n = list.n,
+                                           .size = again->size,
+                                           .hosts = again->hosts != NULL ? again->hosts
+                                                                         : c->execution.hosts,
+                                           .prompt = !shell};
         progress_wipe();
         if (r->interactive)
             term_hush(true);
         rc = launcher_run(&call, end);
         term_hush(false);
-        again->size = call.size;
     }
     release_words(&list);
     return rc;
@@ -194,9 +194,12 @@ int train_launch(struct repl *r, const struct run_config *c, char *const *words,
 {
     struct launcher_end end = {0};
     struct restart again = {.folder = c->checkpoint.folder,
+                            .size = count_processes(c),
                             .stages = layout_count(c->execution.layers_per_device),
                             .step = -1};
-    int rc;
+    int rc = restart_begin(&again, c);
+    if (rc != 0)
+        return rc;
     do
         rc = launch_once(r, c, words, n, shell, &again, &end);
     while (rc != 0 && restart_plan(&again, c, &end));

@@ -6,6 +6,8 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/progress.h"
+#include "repl/session/hostfile.h"
+#include "repl/session/launcher_hosts.h"
 #include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
@@ -21,71 +23,84 @@ enum { MAX_IDLE = 3, MAX_HOSTS_BYTES = 1 << 20 };
 
 /* ---- hosts ---- */
 
-/* The next line of a hostfile that names a host, and how long the name is; NULL: none. */
-static const char *next_host(const char **text, size_t *n)
+static int read_hosts(struct buf *out, const struct run_config *c)
 {
-    while (**text != '\0') {
-        const char *line = *text + strspn(*text, " \t");
-        const size_t all = strcspn(line, "\n");
-        *text = line + all + (line[all] != '\0');
-        *n = strcspn(line, " \t\r\n#");
-        if (*n > 0)
-            return line;
-    }
-    return NULL;
-}
-
-/* A host may be named with its domain or without. */
-static bool is_same_host(const char *a, size_t n, const char *b)
-{
-    const size_t short_a = strcspn(a, ".") < n ? strcspn(a, ".") : n, short_b = strcspn(b, ".");
-    return n == strlen(b) ? memcmp(a, b, n) == 0
-                          : short_a == short_b && memcmp(a, b, short_a) == 0 &&
-                                (short_a == n || b[short_b] == '\0');
-}
-
-static int read_hosts(struct buf *out, const struct restart *a, const struct run_config *c)
-{
-    const char *path = a->hosts != NULL ? a->hosts : c->execution.hosts;
-    int rc = file_read_all(out, path, MAX_HOSTS_BYTES);
-    return rc == 0 ? buf_char(out, '\0') : rc;
+    return file_read_all(out, c->execution.hosts, MAX_HOSTS_BYTES);
 }
 
 static bool has_many_hosts(const struct run_config *c)
 {
-    const struct restart none = {0};
     struct buf text = {0};
-    bool many = false;
-    if (*c->execution.hosts != '\0' && read_hosts(&text, &none, c) == 0) {
-        size_t n, first_n;
-        const char *at = text.data, *first = next_host(&at, &first_n), *host;
-        while (first != NULL && !many && (host = next_host(&at, &n)) != NULL)
-            many = n != first_n || memcmp(host, first, n) != 0;
-    }
+    const bool many = *c->execution.hosts != '\0' && read_hosts(&text, c) == 0 &&
+                      hostfile_has_many(buf_text(&text));
     buf_release(&text);
     return many;
 }
 
-/* Without the host that is gone, where others are named; else all stay. */
-static int leave_host(struct restart *a, const struct run_config *c, const char *gone)
+static int count_hosts(const char *text)
 {
-    struct buf text = {0}, left = {0};
-    size_t n;
-    int rc = read_hosts(&text, a, c);
-    const char *at = rc == 0 ? text.data : "", *host;
-    while (rc == 0 && (host = next_host(&at, &n)) != NULL)
-        if (!is_same_host(host, n, gone))
-            rc = buf_printf(&left, "%.*s\n", (int)strcspn(host, "\n"), host);
-    if (rc == 0 && left.n > 0) {
-        const int fd = memfd_create("hosts", 0); /* which mpirun inherits */
-        char *path = mem_sprintf("/dev/fd/%d", fd);
-        rc = fd < 0 || path == NULL ? ERR_NOMEM : file_write_fd(fd, left.data, left.n);
-        restart_release(a);
+    size_t length;
+    int n = 0;
+    while (hostfile_next(&text, &length) != NULL)
+        n++;
+    return n;
+}
+
+/* A file that mpirun inherits. */
+static int make_hostfile(struct restart *a, const struct buf *text)
+{
+    const int fd = memfd_create("hosts", 0);
+    char *path = fd < 0 ? NULL : mem_sprintf("/dev/fd/%d", fd);
+    int rc = path == NULL ? ERR_NOMEM : file_write_fd(fd, text->data, text->n);
+    restart_release(a);
+    if (rc == 0) {
         a->hosts = path;
         a->hosts_fd = fd;
+        return 0;
     }
-    buf_release(&text);
+    if (fd >= 0)
+        close(fd);
+    mem_free(path);
+    return rc;
+}
+
+/* Without those that are gone, where others are named, else with all; *share of them are left. */
+static int leave_hosts(struct restart *a, const char *text, const struct host_fault *faults, int n,
+                       double *share)
+{
+    const char *gone[LAUNCHER_MOST_HOSTS + 1];
+    struct buf left = {0};
+    for (int i = 0; i < n; i++)
+        gone[i] = faults[i].name;
+    int rc = hostfile_without(&left, text, gone, n);
+    *share = 1;
+    restart_release(a);
+    if (rc == 0 && left.n > 0 && n > 0) {
+        *share = (double)count_hosts(left.data) / count_hosts(text);
+        rc = make_hostfile(a, &left);
+    }
     buf_release(&left);
+    return rc;
+}
+
+/* Those that do not answer now are left out, and the one of which nothing was heard. A host that is
+ * there again takes part again. */
+static int find_hosts(struct restart *a, const struct run_config *c, const char *silent,
+                      double *share)
+{
+    struct host_fault faults[LAUNCHER_MOST_HOSTS + 1];
+    struct buf text = {0}, others = {0};
+    int n = 0, rc = read_hosts(&text, c);
+    if (rc == 0)
+        rc = hostfile_without(&others, buf_text(&text), &silent, *silent != '\0');
+    if (rc == 0)
+        rc = launcher_hosts_ask(faults, &n, buf_text(&others));
+    if (*silent != '\0')
+        snprintf(faults[n++].name, sizeof faults->name, "%s", silent);
+    if (rc == 0)
+        rc = leave_hosts(a, buf_text(&text), faults, n, share);
+    buf_release(&text);
+    buf_release(&others);
     return rc;
 }
 
@@ -97,13 +112,59 @@ void restart_release(struct restart *a)
     a->hosts = NULL;
 }
 
-/* ---- where they go on ---- */
+/* ---- how they begin ---- */
 
 static bool is_elastic(const struct run_config *c)
 {
     return c->execution.elastic == ELASTIC_ON ||
            (c->execution.elastic == ELASTIC_AUTO && has_many_hosts(c));
 }
+
+/* A share of some processes, in whole pipelines. */
+static int share_size(const struct restart *a, int size, double share)
+{
+    return (int)(size * share + 1e-6) / a->stages * a->stages;
+}
+
+static int begin_without(struct restart *a, const char *text, const struct host_fault *faults,
+                         int n)
+{
+    double share;
+    const int rc = leave_hosts(a, text, faults, n, &share);
+    const int size = rc == 0 && a->hosts != NULL ? share_size(a, a->size, share) : 0;
+    if (rc != 0 || size == 0)
+        return rc;
+    a->size = size;
+    for (int i = 0; i < n; i++)
+        wrap_say(stdout, term_dim(stdout), "[host %s cannot be used: %s]", faults[i].name,
+                 faults[i].why);
+    wrap_say(stdout, term_dim(stdout), "[begins with %d process%s on the others]", size,
+             size == 1 ? "" : "es");
+    fflush(stdout);
+    return 0;
+}
+
+int restart_begin(struct restart *a, const struct run_config *c)
+{
+    struct host_fault faults[LAUNCHER_MOST_HOSTS];
+    struct buf text = {0};
+    const int size = a->size;
+    int n = 0, rc = 0;
+    if (*c->execution.hosts == '\0')
+        return 0;
+    if (!file_exists(c->execution.hosts))
+        return err_set(ERR_MISSING, "there is no file %s of hosts", file_quote(c->execution.hosts));
+    if ((rc = read_hosts(&text, c)) == 0)
+        rc = launcher_hosts_ask(faults, &n, buf_text(&text));
+    if (rc == 0 && n > 0 && is_elastic(c))
+        rc = begin_without(a, buf_text(&text), faults, n);
+    if (rc == 0 && n > 0 && a->size == size)
+        rc = err_set(ERR_IO, "host %s cannot be used: %s", faults[0].name, faults[0].why);
+    buf_release(&text);
+    return rc;
+}
+
+/* ---- where they go on ---- */
 
 /* Those of the last start may still be about to end. */
 static void wait_for_folder(const char *folder)
@@ -142,9 +203,9 @@ static void say_restart(const struct restart *a, const struct launcher_end *end,
 bool restart_plan(struct restart *a, const struct run_config *c, const struct launcher_end *end)
 {
     const int64_t before = a->step;
-    const int living = a->size - (end->rank < 0 ? 0 : end->n),
-              size = living / a->stages * a->stages, rc = err_last();
-    if (!end->lost || size < 1 || signals_leaving() || interrupt_pending())
+    const int living = a->size - (end->rank < 0 ? 0 : end->n), rc = err_last();
+    double share = 1;
+    if (!end->lost || share_size(a, living, 1) < 1 || signals_leaving() || interrupt_pending())
         return false;
     char *why = mem_strdup(err_text());
     if (!is_elastic(c)) {
@@ -156,10 +217,13 @@ bool restart_plan(struct restart *a, const struct run_config *c, const struct la
     a->step = newest_step(a->folder);
     a->idle = end->rank >= 0 || a->step > before ? 0 : a->idle + 1;
     bool goes_on = why != NULL && a->idle < MAX_IDLE && !interrupt_pending();
-    if (goes_on && end->silent && (*c->execution.hosts != '\0' && leave_host(a, c, end->host) != 0))
+    if (goes_on && *c->execution.hosts != '\0' &&
+        find_hosts(a, c, end->silent ? end->host : "", &share) != 0)
         goes_on = false;
+    const int shared = share_size(a, a->size, share), size = share_size(a, living, 1);
+    goes_on = goes_on && shared > 0;
     if (goes_on) {
-        a->size = size;
+        a->size = shared < size ? shared : size;
         say_restart(a, end, why);
     } else if (why != NULL) {
         err_set(rc, "%s", why);

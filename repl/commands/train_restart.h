@@ -13,11 +13,14 @@ struct restart {
     int size;           /* processes, of the last start; 0: none yet */
     int stages;         /* of a pipeline, which is whole or not there */
     int64_t step;       /* of the checkpoint they go on from; -1: from the beginning */
-    char *hosts;        /* owned; the hostfile without hosts that are gone. NULL: as it was */
+    char *hosts;        /* owned; the hostfile without hosts that are gone. NULL: as it is */
     int hosts_fd;       /* that file, while hosts is not NULL */
     int idle;           /* starts in a row that lost mpirun and came to no further step */
 };
 
+/* Before the first start by a->size processes: hosts that cannot be used are left out, and some of
+ * the processes, where the run is elastic; else they are named. ERR_IO, ERR_INTERRUPTED. */
+int restart_begin(struct restart *a, const struct run_config *c);
 /* Whether another start may bring the run further: it is told in a sentence, and what there is to
  * know of it is in *a. */
 bool restart_plan(struct restart *a, const struct run_config *c, const struct launcher_end *end);

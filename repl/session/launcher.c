@@ -15,6 +15,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/progress.h"
+#include "repl/session/launcher_hosts.h"
 #include "repl/session/processes.h"
 #include "repl/terminal/term.h"
 #include "train/parallel/cleaner.h"
@@ -32,9 +33,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_WORDS = 32, READ_BYTES = 16 << 10, PROGRAM_BYTES = 4096 };
+enum { MOST_WORDS = 64, READ_BYTES = 16 << 10, PROGRAM_BYTES = 4096, MAX_HOSTS_BYTES = 1 << 20 };
 
-static const char MPIRUN[] = "mpirun";
+static const char MPIRUN[] = "mpirun", INCLUDED[] = "OMPI_MCA_btl_tcp_if_include",
+                  EXCLUDED[] = "OMPI_MCA_btl_tcp_if_exclude",
+                  AGENT_ARGS[] = "OMPI_MCA_plm_rsh_args";
 
 /* One of the two ways by which words come. */
 struct stream {
@@ -50,6 +53,8 @@ struct launched {
     int interrupts;
     struct launcher_notes notes;
     double over_s; /* when there was nothing more to come; 0: not yet */
+    /* What of the environment has been set for mpirun: networks, and how long ssh waits. */
+    bool networks, patience;
 };
 
 /* ---- starting ---- */
@@ -77,8 +82,8 @@ int launcher_check(void)
     return rc;
 }
 
-/* In the environment that the child inherits. Where there is no /sys, as in some containers, Open MPI
- * would say so, with no harm done. */
+/* In the environment that the child inherits. Where there is no /sys, as in some containers, Open
+ * MPI would say so, with no harm done. */
 static int set_environment(const struct launcher_call *c)
 {
     char terminals[32];
@@ -91,17 +96,68 @@ static int set_environment(const struct launcher_call *c)
     return 0;
 }
 
-static void clear_environment(void)
+/* Else an ssh to a host that is gone stays for a quarter of an hour. */
+static int set_patience(struct launched *l, const char *hosts)
 {
+    if (*hosts == '\0' || getenv("OMPI_MCA_plm_rsh_agent") != NULL || getenv(AGENT_ARGS) != NULL)
+        return 0;
+    l->patience = true;
+    return setenv(AGENT_ARGS, "-o ServerAliveInterval=5 -o ServerAliveCountMax=3", 1) == 0
+               ? 0
+               : err_errno("cannot set the environment");
+}
+
+/* Else Open MPI tries all networks that hosts seem to share, such as those of virtual machines,
+ * which each has for itself under the same addresses. */
+static int set_networks(struct launched *l, const char *hosts)
+{
+    struct buf text = {0}, networks = {0};
+    int rc = 0;
+    if (*hosts != '\0' && getenv(INCLUDED) == NULL && getenv(EXCLUDED) == NULL &&
+        (rc = file_read_all(&text, hosts, MAX_HOSTS_BYTES)) == 0)
+        rc = launcher_hosts_networks(&networks, buf_text(&text));
+    if (rc == 0 && networks.n > 0) {
+        l->networks = true;
+        if (setenv(INCLUDED, buf_text(&networks), 1) != 0)
+            rc = err_errno("cannot set the environment");
+    }
+    buf_release(&text);
+    buf_release(&networks);
+    return rc;
+}
+
+static void clear_environment(const struct launched *l)
+{
+    if (l->networks)
+        unsetenv(INCLUDED);
+    if (l->patience)
+        unsetenv(AGENT_ARGS);
     unsetenv(PROCESSES_TERMINALS);
     unsetenv(PROCESSES_FOR);
+}
+
+/* What changes where a process finds models, data and settings, or how it computes. */
+static int list_exports(char **argv, int n)
+{
+    static char export[] = "-x";
+    static char names[][24] = {"HF_HOME",         "HF_HUB_CACHE",   "HUGGINGFACE_HUB_CACHE",
+                               "HF_HUB_OFFLINE",  "HF_ENDPOINT",    "TRANSFORMERS_OFFLINE",
+                               "XDG_CACHE_HOME",  "XDG_DATA_HOME",  "XDG_CONFIG_HOME",
+                               "PRATTLE_KERNELS", "OMP_WAIT_POLICY"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i]) != NULL) {
+            argv[n++] = export;
+            argv[n++] = names[i];
+        }
+    return n;
 }
 
 static void list_words(char **argv, const struct launcher_call *c, char *size, char *program)
 {
     static char bind[] = "--bind-to", none[] = "none", np[] = "-np", hosts[] = "--hostfile",
                 more[] = "--oversubscribe", root[] = "--allow-run-as-root", export[] = "-x",
-                terminals[] = PROCESSES_TERMINALS, whom[] = PROCESSES_FOR, mpirun[] = "mpirun";
+                terminals[] = PROCESSES_TERMINALS, whom[] = PROCESSES_FOR, mpirun[] = "mpirun",
+                map[] = "--map-by", node[] = "node", order[] = "--rank-by", slot[] = "slot";
     int n = 0;
     char *const first[] = {mpirun, bind, none, export, terminals, export, whom, np, size};
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
@@ -110,9 +166,11 @@ static void list_words(char **argv, const struct launcher_call *c, char *size, c
         argv[n++] = root;
     if (*c->hosts == '\0') { /* a hostfile has slots of its own */
         argv[n++] = more;
-    } else {
-        argv[n++] = hosts;
-        argv[n++] = (char *)(uintptr_t)c->hosts;
+    } else { /* as many on each, one behind another */
+        char *const last[] = {map, node, order, slot, hosts, (char *)(uintptr_t)c->hosts};
+        for (size_t i = 0; i < sizeof last / sizeof *last; i++)
+            argv[n++] = last[i];
+        n = list_exports(argv, n);
     }
     argv[n++] = program;
     for (int i = 0; i < c->n; i++)
@@ -146,6 +204,10 @@ static int start_mpirun(struct launched *l, const struct launcher_call *c)
     if (argv == NULL)
         return ERR_NOMEM;
     int rc = n > 0 ? set_environment(c) : err_errno("cannot find this program");
+    if (rc == 0)
+        rc = set_networks(l, c->hosts);
+    if (rc == 0)
+        rc = set_patience(l, c->hosts);
     if (rc == 0 && pipe2(out, O_CLOEXEC) != 0)
         rc = err_errno("cannot make a pipe");
     if (rc == 0 && pipe2(err, O_CLOEXEC) != 0) {
@@ -166,7 +228,7 @@ static int start_mpirun(struct launched *l, const struct launcher_call *c)
         l->out = (struct stream){.from = out[0], .to = STDOUT_FILENO};
         l->err = (struct stream){.from = err[0], .to = STDERR_FILENO, .lines = true};
     }
-    clear_environment();
+    clear_environment(l);
     mem_free(argv);
     return rc;
 }
@@ -183,6 +245,7 @@ static void write_through(const struct stream *s, const char *bytes, size_t n)
 static int take_output(struct launched *l, const char *bytes, size_t n)
 {
     struct launcher_notes *k = &l->notes;
+    k->begun = true;
     const char *end = k->ended ? bytes : memchr(bytes, PROCESSES_END, n);
     if (end == NULL) {
         write_through(&l->out, bytes, n);
@@ -244,16 +307,23 @@ static void pass_interrupt(struct launched *l)
     kill(l->pid, ++l->interrupts <= 2 ? SIGUSR1 : SIGTERM);
 }
 
-/* A host that is gone, or a rank that is stopped, may keep mpirun from its end. */
+/* A rank that is stopped may keep mpirun from its end, and a host that is gone for good. */
 static void end_in_time(struct launched *l)
 {
-    enum { PATIENCE_S = 15 };
+    enum { PATIENCE_S = 15, SILENT_S = 3 };
     if (!l->notes.over && !l->notes.ended)
         return;
     if (l->over_s == 0)
         l->over_s = clock_s();
-    if (l->notes.told && clock_s() - l->over_s > PATIENCE_S)
+    if (l->notes.told && clock_s() - l->over_s > (l->notes.end.silent ? SILENT_S : PATIENCE_S))
         kill(l->pid, SIGKILL);
+}
+
+/* Without waiting for it. */
+static bool has_ended(const struct launched *l)
+{
+    siginfo_t s = {0};
+    return waitid(P_PID, (id_t)l->pid, &s, WEXITED | WNOHANG | WNOWAIT) == 0 && s.si_pid == l->pid;
 }
 
 static int pump(struct launched *l)
@@ -265,8 +335,12 @@ static int pump(struct launched *l)
                              {.fd = l->err.from, .events = POLLIN}};
         pass_interrupt(l);
         end_in_time(l);
-        if (poll(p, 2, LOOK_MS) <= 0)
+        if (poll(p, 2, LOOK_MS) <= 0) {
+            /* An agent of mpirun's may stay for a host that is gone, and hold these open. */
+            if (has_ended(l))
+                break;
             continue;
+        }
         if (p[0].revents != 0)
             rc = read_stream(l, &l->out);
         if (rc == 0 && p[1].revents != 0)
@@ -284,8 +358,6 @@ int launcher_run(const struct launcher_call *c, struct launcher_end *end)
     fflush(stdout);
     fflush(stderr);
     int rc = launcher_check();
-    if (rc == 0 && *c->hosts != '\0' && !file_exists(c->hosts))
-        rc = err_set(ERR_MISSING, "there is no file %s of hosts", file_quote(c->hosts));
     if (rc == 0)
         rc = start_mpirun(&l, c);
     if (rc == 0) {

@@ -13,8 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What mpirun says itself of the signal that it is sent. */
-static const char NOISE[] = "mpirun: Forwarding signal", RULE[] = "--------------------";
+enum { MOST_NOTICE = 16 << 10 };
+
+/* What mpirun says itself of the signal that it is sent, and of a child that was quicker than it.
+ */
+static const char *const noise[] = {"mpirun: Forwarding signal", "plm:rsh: Warning: setpgid"};
+static const char CANNOT_START[] = "ORTE was unable to reliably start one or more daemons";
+static const char RULE[] = "--------------------";
 
 /* How many processes of this machine the kernel has ended to have their memory. */
 static uint64_t count_kills(void)
@@ -45,7 +50,7 @@ void launcher_notes_release(struct launcher_notes *l)
 /* ---- notes ---- */
 
 /* Behind PROCESSES_LOST. The first that tells of a loss is right: others miss ranks that have ended
- * for it. */
+ * for it. But a host that is cut off misses rank 0, which misses that host. */
 static void take_loss(struct launcher_notes *l, const char *text)
 {
     struct launcher_end *e = &l->end;
@@ -53,7 +58,8 @@ static void take_loss(struct launcher_notes *l, const char *text)
     char host[sizeof e->host];
     if (sscanf(text, "saved %" SCNd64, &e->saved) == 1) {
         l->over = true;
-    } else if (!l->told && sscanf(text, "%d %d %63s %n", &rank, &n, host, &at) == 3 && at > 0) {
+    } else if (sscanf(text, "%d %d %63s %n", &rank, &n, host, &at) == 3 && at > 0 &&
+               (!l->told || (e->silent && e->rank == 0 && rank > 0))) {
         l->told = true;
         l->over = rank == 0;
         e->rank = rank;
@@ -63,6 +69,18 @@ static void take_loss(struct launcher_notes *l, const char *text)
         e->why[strcspn(e->why, "\n")] = '\0';
         e->silent = strcmp(e->why, LOSS_ENDED) != 0;
     }
+}
+
+/* Behind "[host:00123] " or not. */
+static bool is_noise(const char *line, size_t n)
+{
+    const char *from = *line == '[' ? memchr(line, ' ', n) : NULL;
+    from = from != NULL ? from + 1 : line;
+    n -= (size_t)(from - line);
+    for (size_t i = 0; i < sizeof noise / sizeof *noise; i++)
+        if (n > strlen(noise[i]) && memcmp(from, noise[i], strlen(noise[i])) == 0)
+            return true;
+    return false;
 }
 
 int launcher_notes_line(struct launcher_notes *l, const char *line, size_t n, bool *taken)
@@ -76,15 +94,15 @@ int launcher_notes_line(struct launcher_notes *l, const char *line, size_t n, bo
     }
     if (n >= sizeof RULE && memcmp(line, RULE, sizeof RULE - 1) == 0) {
         l->in_notice = !l->in_notice;
-        if (l->in_notice)
-            l->notice.n = 0;
         return 0;
     }
     if (l->in_notice) {
         int rc = l->notice.n > 0 ? buf_char(&l->notice, ' ') : 0;
+        if (l->notice.n > MOST_NOTICE)
+            return 0;
         return rc == 0 ? buf_add(&l->notice, line, n - 1) : rc;
     }
-    *taken = n >= sizeof NOISE && memcmp(line, NOISE, sizeof NOISE - 1) == 0;
+    *taken = is_noise(line, n);
     return 0;
 }
 
@@ -128,6 +146,9 @@ static void read_notice(struct launcher_notes *l)
 static int say_loss(const struct launcher_end *e)
 {
     char others[48] = "";
+    if (e->rank < 0 && e->silent)
+        return err_set(ERR_IO, "%s%s was lost: %s", *e->host != '\0' ? "host " : "a host", e->host,
+                       e->why);
     if (e->rank < 0)
         return err_set(ERR_IO, "mpirun was lost: %s", e->why);
     if (e->n > 1)
@@ -136,14 +157,44 @@ static int say_loss(const struct launcher_end *e)
                    e->n > 1 ? "were" : "was", e->why);
 }
 
+/* A daemon of mpirun's has gone with its host, before ranks could miss theirs. */
+static void read_lost_host(struct launcher_notes *l)
+{
+    struct launcher_end *e = &l->end;
+    const char *notice = buf_text(&l->notice), *lost = strstr(notice, "Remote daemon: "),
+               *node = lost != NULL ? strstr(lost, "on node ") : NULL;
+    if (l->told || (node == NULL && (!l->begun || strstr(notice, CANNOT_START) == NULL)))
+        return;
+    if (node != NULL && sscanf(node, "on node %63s", e->host) != 1)
+        return;
+    l->told = e->silent = true;
+    snprintf(e->why, sizeof e->why, "mpirun's connection to it has ended");
+}
+
+static int say_notice(struct launcher_notes *l)
+{
+    const char *notice = buf_text(&l->notice);
+    char shown[300];
+    if (strstr(notice, "not enough slots") != NULL)
+        return err_set(
+            ERR_RANGE,
+            "the hosts have slots for fewer processes: fewer replicas, or slots=N behind "
+            "a host's name for N of them there");
+    if (strstr(notice, CANNOT_START) != NULL)
+        return err_set(ERR_IO, "mpirun cannot start on a host: each needs Open MPI (Debian and "
+                               "Ubuntu: apt-get install openmpi-bin), and no firewall between "
+                               "them");
+    return err_set(ERR_IO, "mpirun: %s", file_show(shown, sizeof shown, notice));
+}
+
 static int end_without_word(struct launcher_notes *l, int status, int interrupts)
 {
-    char shown[300];
     if (interrupts > 0)
         return err_set(ERR_INTERRUPTED, "interrupted");
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && l->notice.n == 0)
         return err_set(ERR_MISSING, "mpirun cannot be run");
     read_notice(l);
+    read_lost_host(l);
     l->end.lost = l->told;
     if (!l->told && WIFSIGNALED(status)) {
         l->end.lost = true;
@@ -153,7 +204,7 @@ static int end_without_word(struct launcher_notes *l, int status, int interrupts
     if (l->end.lost)
         return say_loss(&l->end);
     if (l->notice.n > 0)
-        return err_set(ERR_IO, "mpirun: %s", file_show(shown, sizeof shown, buf_text(&l->notice)));
+        return say_notice(l);
     return err_set(ERR_IO, "the processes were ended (mpirun: status %d)", WEXITSTATUS(status));
 }
 

@@ -13,7 +13,7 @@ struct launcher_end {
     bool ran;    /* rank 0 has said how it ended */
     bool lost;   /* a process, which ended them all */
     bool silent; /* that is all that is known of it: its host may be gone */
-    int rank;    /* that one; -1: mpirun */
+    int rank;    /* that one; -1: mpirun, or where it is silent a host, whose name may be "" */
     int n;       /* it, and others of its host */
     char host[64], why[160];
     int64_t saved; /* the step that rank 0 then saved; -1: none */
@@ -21,10 +21,11 @@ struct launcher_end {
 
 /* What comes, as it comes. */
 struct launcher_notes {
+    bool begun; /* ranks have said something */
     bool ended; /* rank 0 has said how */
     struct buf ending;
     bool in_notice;    /* of mpirun's, between two rules */
-    struct buf notice; /* the last one, in one line */
+    struct buf notice; /* all of them, in one line */
     bool told, over;   /* of a rank that was lost; and there is nothing more to come */
     struct launcher_end end;
     uint64_t kills; /* by the kernel, of processes for their memory, before */

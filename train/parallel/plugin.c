@@ -59,6 +59,12 @@ int plugin_check(void)
     return part_check(&mpi_part);
 }
 
+_Static_assert((int)PLUGIN_PATH == (int)PART_PATH, "one length of paths");
+int plugin_find(char path[PLUGIN_PATH])
+{
+    return part_find(path, &mpi_part);
+}
+
 int plugin_open(struct transport *out)
 {
     char sentence[TRANSPORT_SENTENCE] = "";

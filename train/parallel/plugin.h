@@ -8,8 +8,8 @@
 
 /* Of the processes that a launcher (mpirun, srun) has started together with this one. */
 struct launch {
-    int size; /* 1: no launcher has, or this process alone; 0: the launcher does not say */
-    int rank; /* as far as it says, else 0 */
+    int size;   /* 1: no launcher has, or this process alone; 0: the launcher does not say */
+    int rank;   /* as far as it says, else 0 */
     bool there; /* a launcher has started this process, if alone */
 };
 struct launch launch_find(void);
@@ -18,6 +18,9 @@ void launch_forget(void);
 
 /* ERR_MISSING: the file, or MPI, is not there, and what to install. */
 int plugin_check(void);
+/* Its path. */
+enum { PLUGIN_PATH = 4096 };
+int plugin_find(char path[PLUGIN_PATH]);
 /* Load it and have it join the world of the launcher. */
 int plugin_open(struct transport *out);
 

@@ -115,11 +115,66 @@ static void other_words_are_shown(void **state)
     launcher_notes_begin(&l);
     tell(&l, "what is this");
     tell(&l, "");
-    notice(&l, "There are not enough slots available.\n");
+    notice(&l, "There is no such thing.\n");
+    notice(&l, "That is all.\n");
     assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_IO,
-                 "mpirun: There are not enough slots available.");
+                 "mpirun: There is no such thing. That is all.");
     assert_false(l.end.lost);
     launcher_notes_release(&l);
+}
+
+static void some_are_said_plainly(void **state)
+{
+    static const char cannot_start[] = "ORTE was unable to reliably start one or more daemons.\n";
+    struct launcher_notes l;
+    (void)state;
+    launcher_notes_begin(&l);
+    notice(&l, "There are not enough slots available in the system\n");
+    assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_RANGE,
+                 "the hosts have slots for fewer processes: fewer replicas, or slots=N behind a "
+                 "host's name for N of them there");
+    launcher_notes_release(&l);
+    launcher_notes_begin(&l);
+    notice(&l, cannot_start);
+    assert_fails(launcher_notes_end(&l, 127 << 8, 0), ERR_IO,
+                 "mpirun cannot start on a host: each needs Open MPI (Debian and Ubuntu: apt-get "
+                 "install openmpi-bin), and no firewall between them");
+    assert_false(l.end.lost);
+    launcher_notes_release(&l);
+    /* The same words, once ranks were there. */
+    launcher_notes_begin(&l);
+    l.begun = true;
+    notice(&l, cannot_start);
+    assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_IO,
+                 "a host was lost: mpirun's connection to it has ended");
+    assert_true(l.end.lost && l.end.silent);
+    launcher_notes_release(&l);
+    launcher_notes_begin(&l);
+    assert_true(take(&l, "[red:00361] plm:rsh: Warning: setpgid(386,386) failed in parent\n"));
+    assert_false(take(&l, "[red:00361] something else\n"));
+    notice(&l, "HNP daemon   : [[1,0],0] on node red Remote daemon: [[1,0],2] on node blue This\n");
+    assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_IO,
+                 "host blue was lost: mpirun's connection to it has ended");
+    assert_int_equal(l.end.rank, -1);
+    launcher_notes_release(&l);
+}
+
+/* What is said by a host that was cut off, once it is back, comes before rank 0's word or behind.
+ */
+static void one_that_is_cut_off_misses_rank_0(void **state)
+{
+    struct launcher_notes l;
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        launcher_notes_begin(&l);
+        tell(&l, first == 0 ? "0 1 red it has not been heard of"
+                            : "1 1 green it has not been heard of");
+        tell(&l, first == 0 ? "1 1 green it has not been heard of"
+                            : "0 1 red it has not been heard of");
+        assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_IO,
+                     "rank 1 (green) was lost: it has not been heard of");
+        launcher_notes_release(&l);
+    }
 }
 
 int main(void)
@@ -130,6 +185,8 @@ int main(void)
         cmocka_unit_test(mpirun_may_be_lost),
         cmocka_unit_test(an_end_in_words_is_no_loss),
         cmocka_unit_test(other_words_are_shown),
+        cmocka_unit_test(some_are_said_plainly),
+        cmocka_unit_test(one_that_is_cut_off_misses_rank_0),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

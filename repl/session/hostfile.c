@@ -1,0 +1,50 @@
+#include "repl/session/hostfile.h"
+
+#include "model/base/buf.h"
+
+#include <string.h>
+
+const char *hostfile_next(const char **text, size_t *n)
+{
+    while (**text != '\0') {
+        const char *line = *text + strspn(*text, " \t");
+        const size_t all = strcspn(line, "\n");
+        *text = line + all + (line[all] != '\0');
+        *n = strcspn(line, " \t\r\n#");
+        if (*n > 0)
+            return line;
+    }
+    return NULL;
+}
+
+bool hostfile_is_same(const char *a, size_t n, const char *b)
+{
+    const size_t short_a = strcspn(a, ".") < n ? strcspn(a, ".") : n, short_b = strcspn(b, ".");
+    return n == strlen(b) ? memcmp(a, b, n) == 0
+                          : short_a == short_b && memcmp(a, b, short_a) == 0 &&
+                                (short_a == n || b[short_b] == '\0');
+}
+
+bool hostfile_has_many(const char *text)
+{
+    size_t n, first_n;
+    const char *first = hostfile_next(&text, &first_n), *host;
+    while (first != NULL && (host = hostfile_next(&text, &n)) != NULL)
+        if (n != first_n || memcmp(host, first, n) != 0)
+            return true;
+    return false;
+}
+
+int hostfile_without(struct buf *out, const char *text, const char *const *names, int n)
+{
+    size_t length;
+    int rc = 0;
+    for (const char *host; rc == 0 && (host = hostfile_next(&text, &length)) != NULL;) {
+        bool named = false;
+        for (int i = 0; i < n && !named; i++)
+            named = hostfile_is_same(host, length, names[i]);
+        if (!named)
+            rc = buf_printf(out, "%.*s\n", (int)strcspn(host, "\n"), host);
+    }
+    return rc;
+}

@@ -1,0 +1,321 @@
+#include "repl/session/launcher_hosts.h"
+
+#include "model/base/buf.h"
+#include "model/base/clock.h"
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "model/base/progress.h"
+#include "repl/session/hostfile.h"
+#include "train/parallel/plugin.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    PATIENCE_S = 10,
+    NO_PROGRAM = 81,
+    NO_PLUGIN = 82,
+    AGENT_WORDS = 16,
+    PROGRAM_BYTES = 4096,
+    SAID_BYTES = 4096
+};
+
+/* ---- addresses ---- */
+
+static bool find_address(struct in_addr *out, const char *name)
+{
+    const struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found;
+    if (getaddrinfo(name, NULL, &hints, &found) != 0)
+        return false;
+    *out = ((struct sockaddr_in *)found->ai_addr)->sin_addr;
+    freeaddrinfo(found);
+    return true;
+}
+
+static struct in_addr address_of(const struct sockaddr *a)
+{
+    return ((const struct sockaddr_in *)(const void *)a)->sin_addr;
+}
+
+static bool is_ipv4(const struct ifaddrs *i)
+{
+    return i->ifa_addr != NULL && i->ifa_netmask != NULL && i->ifa_addr->sa_family == AF_INET &&
+           (i->ifa_flags & IFF_UP);
+}
+
+static bool is_own_address(const struct ifaddrs *all, struct in_addr a)
+{
+    if (ntohl(a.s_addr) >> 24 == 127)
+        return true;
+    for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next)
+        if (is_ipv4(i) && address_of(i->ifa_addr).s_addr == a.s_addr)
+            return true;
+    return false;
+}
+
+static bool is_here(const struct ifaddrs *all, const char *name)
+{
+    char here[64] = "";
+    struct in_addr a;
+    gethostname(here, sizeof here - 1);
+    return strcmp(name, "localhost") == 0 || hostfile_is_same(name, strlen(name), here) ||
+           (find_address(&a, name) && is_own_address(all, a));
+}
+
+/* The network of this host's that an address is of; false: none. */
+static bool find_network(char out[32], const struct ifaddrs *all, struct in_addr a)
+{
+    for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next) {
+        if (!is_ipv4(i) || (i->ifa_flags & IFF_LOOPBACK))
+            continue;
+        char text[INET_ADDRSTRLEN];
+        const in_addr_t mask = address_of(i->ifa_netmask).s_addr;
+        const struct in_addr net = {a.s_addr & mask};
+        if (net.s_addr != (address_of(i->ifa_addr).s_addr & mask) ||
+            inet_ntop(AF_INET, &net, text, sizeof text) == NULL)
+            continue;
+        snprintf(out, 32, "%s/%d", text, __builtin_popcount(mask));
+        return true;
+    }
+    return false;
+}
+
+static bool copy_name(char out[64], const char *host, size_t n)
+{
+    return snprintf(out, 64, "%.*s", (int)n, host) < 64;
+}
+
+int launcher_hosts_networks(struct buf *out, const char *text)
+{
+    struct ifaddrs *all = NULL;
+    struct in_addr a;
+    char name[64], net[32];
+    size_t n;
+    int rc = 0;
+    bool every = getifaddrs(&all) == 0;
+    for (const char *host; rc == 0 && every && (host = hostfile_next(&text, &n)) != NULL;) {
+        if (!copy_name(name, host, n) || is_here(all, name))
+            continue;
+        every = find_address(&a, name) && find_network(net, all, a);
+        if (every && strstr(buf_text(out), net) == NULL)
+            rc = buf_printf(out, "%s%s", out->n > 0 ? "," : "", net);
+    }
+    if (!every)
+        out->n = 0;
+    freeifaddrs(all);
+    return rc;
+}
+
+/* ---- asking ---- */
+
+struct question {
+    char name[64];
+    pid_t pid;
+    int from; /* what it says */
+    bool ended;
+    int status;
+};
+
+struct asking {
+    char *agent, *words[AGENT_WORDS + 2]; /* those of it, then the host and what it is to do */
+    char *task;
+    int n_words, n;
+    struct question q[LAUNCHER_MOST_HOSTS];
+};
+
+static bool has_scheduler(void)
+{
+    static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "OMPI_MCA_plm"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* Quoted for a shell. */
+static int add_quoted(struct buf *out, const char *path)
+{
+    int rc = buf_char(out, '\'');
+    for (; rc == 0 && *path != '\0'; path++)
+        rc = *path == '\'' ? buf_str(out, "'\\''") : buf_char(out, *path);
+    return rc == 0 ? buf_char(out, '\'') : rc;
+}
+
+static char *make_task(void)
+{
+    char program[PROGRAM_BYTES], plugin[PLUGIN_PATH];
+    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    struct buf out = {0};
+    program[n > 0 ? n : 0] = '\0';
+    int rc = n > 0 ? plugin_find(plugin) : err_errno("cannot find this program");
+    if (rc == 0 && (rc = buf_str(&out, "test -x ")) == 0)
+        rc = add_quoted(&out, program);
+    if (rc == 0)
+        rc = buf_printf(&out, " || exit %d; test -r ", NO_PROGRAM);
+    if (rc == 0 && (rc = add_quoted(&out, plugin)) == 0)
+        rc = buf_printf(&out, " || exit %d", NO_PLUGIN);
+    char *task = rc == 0 ? mem_strdup(buf_text(&out)) : NULL;
+    buf_release(&out);
+    return task;
+}
+
+/* The first of "ssh -p 22 : rsh". */
+static int split_agent(struct asking *a)
+{
+    const char *said = getenv("OMPI_MCA_plm_rsh_agent");
+    char *at;
+    a->agent = mem_strdup(said != NULL && *said != '\0' ? said : "ssh");
+    a->task = make_task();
+    if (a->agent == NULL || a->task == NULL)
+        return ERR_NOMEM;
+    for (char *word = strtok_r(a->agent, " ", &at); word != NULL && a->n_words < AGENT_WORDS - 1;
+         word = strtok_r(NULL, " ", &at)) {
+        if (strcmp(word, ":") == 0)
+            break;
+        a->words[a->n_words++] = word;
+    }
+    return a->n_words > 0 ? 0 : err_set(ERR_RANGE, "OMPI_MCA_plm_rsh_agent names no program");
+}
+
+/* In the child, without a terminal at which it could ask for a password. */
+static void become_agent(struct asking *a, struct question *q, int said)
+{
+    const int nowhere = open("/dev/null", O_RDWR);
+    setsid();
+    dup2(nowhere, STDIN_FILENO);
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(said, STDERR_FILENO);
+    a->words[a->n_words] = q->name;
+    a->words[a->n_words + 1] = a->task;
+    execvp(a->words[0], a->words);
+    dprintf(STDERR_FILENO, "there is no program %s\n", a->words[0]);
+    _exit(255);
+}
+
+static int ask_host(struct asking *a, const char *name)
+{
+    struct question *q = &a->q[a->n];
+    int said[2];
+    if (pipe2(said, O_CLOEXEC | O_NONBLOCK) != 0)
+        return err_errno("cannot make a pipe");
+    snprintf(q->name, sizeof q->name, "%s", name);
+    q->from = said[0];
+    if ((q->pid = fork()) == 0)
+        become_agent(a, q, said[1]);
+    close(said[1]);
+    if (q->pid < 0) {
+        close(q->from);
+        return err_errno("cannot start %s", a->words[0]);
+    }
+    a->n++;
+    return 0;
+}
+
+static bool is_asked(const struct asking *a, const char *name)
+{
+    for (int i = 0; i < a->n; i++)
+        if (strcmp(a->q[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static int ask_hosts(struct asking *a, const char *text)
+{
+    struct ifaddrs *all = NULL;
+    char name[64];
+    size_t n;
+    int rc = getifaddrs(&all) == 0 ? 0 : err_errno("cannot read this host's addresses");
+    for (const char *host;
+         rc == 0 && a->n < LAUNCHER_MOST_HOSTS && (host = hostfile_next(&text, &n)) != NULL;)
+        if (copy_name(name, host, n) && !is_asked(a, name) && !is_here(all, name))
+            rc = ask_host(a, name);
+    freeifaddrs(all);
+    return rc;
+}
+
+/* Until all have ended. What ssh leaves in the background may hold its standard error for long. */
+static int await_hosts(struct asking *a)
+{
+    const double begun = clock_s();
+    for (bool some = true; some && clock_s() - begun < PATIENCE_S; clock_sleep_s(0.02)) {
+        some = false;
+        for (int i = 0; i < a->n; i++) {
+            struct question *q = &a->q[i];
+            if (!q->ended)
+                q->ended = waitpid(q->pid, &q->status, WNOHANG) == q->pid;
+            some |= !q->ended;
+        }
+        if (interrupt_pending())
+            return err_set(ERR_INTERRUPTED, "interrupted");
+    }
+    return 0;
+}
+
+/* Its last line, without a full stop. */
+static const char *read_last_line(char said[SAID_BYTES], int from)
+{
+    ssize_t n = read(from, said, SAID_BYTES - 1);
+    if (n < 0)
+        n = 0;
+    while (n > 0 && strchr("\r\n .", said[n - 1]) != NULL)
+        n--;
+    said[n] = '\0';
+    const char *end = strrchr(said, '\n');
+    return end != NULL ? end + 1 : said;
+}
+
+static void judge_host(const struct asking *a, struct question *q, struct host_fault *faults,
+                       int *n)
+{
+    char said[SAID_BYTES], shown[160];
+    if (!q->ended) {
+        kill(-q->pid, SIGKILL);
+        waitpid(q->pid, &q->status, 0);
+    }
+    const char *line = read_last_line(said, q->from);
+    struct host_fault *f = &faults[*n];
+    close(q->from);
+    if (q->ended && q->status == 0)
+        return;
+    snprintf(f->name, sizeof f->name, "%s", q->name);
+    const int status = q->ended && WIFEXITED(q->status) ? WEXITSTATUS(q->status) : 0;
+    if (status == NO_PROGRAM || status == NO_PLUGIN)
+        snprintf(f->why, sizeof f->why, "%s is not there under the same path as here",
+                 status == NO_PROGRAM ? "this program" : "prattle-mpi.so");
+    else if (*line != '\0')
+        snprintf(f->why, sizeof f->why, "%s", file_show(shown, sizeof shown, line));
+    else if (!q->ended)
+        snprintf(f->why, sizeof f->why, "no answer in %d s", PATIENCE_S);
+    else
+        snprintf(f->why, sizeof f->why, "%s fails", a->words[0]);
+    ++*n;
+}
+
+int launcher_hosts_ask(struct host_fault *faults, int *n, const char *text)
+{
+    struct asking a = {.n = 0};
+    *n = 0;
+    if (has_scheduler())
+        return 0;
+    int rc = split_agent(&a);
+    if (rc == 0)
+        rc = ask_hosts(&a, text);
+    if (rc == 0)
+        rc = await_hosts(&a);
+    for (int i = 0; i < a.n; i++)
+        judge_host(&a, &a.q[i], faults, n);
+    mem_free(a.agent);
+    mem_free(a.task);
+    return rc;
+}

@@ -6,6 +6,7 @@
 #include "model/kernels/row_kernels.h"
 #include "model/kernels/training_kernels.h"
 #include "model/layer_stream.h"
+#include "model/pass_sum.h"
 
 #include <math.h>
 #include <string.h>
@@ -81,14 +82,23 @@ static void drop_row(const struct pass_thread *p, const struct dropout *d, float
             dropout_row(position, C));
 }
 
+/* How the pass's sums go on from what others have. */
+static struct pass_sum sum_of(const struct pass_thread *p)
+{
+    return (struct pass_sum){p->f->shard, p->rows, p->thread, p->n_threads, p->scratch};
+}
+
 void pass_thread_embed(const struct pass_thread *p)
 {
     const struct params *params = p->f->params;
     size_t C = (size_t)params->config.n_embd;
     /* One thread alone reads a file. */
     const int sharing = layer_stream_embeds(params->stream) ? 1 : p->n_threads;
+    const struct pass_sum sum = sum_of(p);
     int row = 0;
     profile_set(PART_REST);
+    if (p->f->shard != NULL)
+        pass_sum_tokens(&sum, &params->wte, p->f->layers[0].x, p->seqs, p->n_seqs);
     for (int s = 0; s < p->n_seqs; s++)
         for (int i = 0; i < p->seqs[s].n; i++, row++) {
             if (row % sharing != p->thread)
@@ -97,7 +107,7 @@ void pass_thread_embed(const struct pass_thread *p)
             int position = p->seqs[s].kv.n_past + i;
             if (layer_stream_embeds(params->stream))
                 layer_stream_column(params->stream, p->seqs[s].ids[i], x);
-            else
+            else if (p->f->shard == NULL)
                 linear_column(&params->wte, p->seqs[s].ids[i], x);
             row_kernels()->add(x, params->wpe + (size_t)position * C, C);
             if (p->f->dropout != NULL)
@@ -178,7 +188,7 @@ static bool next_head(const struct pass_thread *p, int layer, struct head *h)
     if (f->dropout != NULL && f->dropout->attn.keep != 0) {
         h->a.dropout = &f->dropout->attn;
         h->a.stream = dropout_stream(f->dropout->sequence + (uint64_t)h->s, layer, DROPOUT_ATTN);
-        h->a.mask = dropout_head(c, h->h);
+        h->a.mask = dropout_head(c, shard_first_head(f->shard) + h->h);
         h->a.n_ctx = c->n_ctx;
     }
     return true;
@@ -308,12 +318,16 @@ static void add_residual(const struct pass_thread *p, const struct linear *w, fl
                          const float *x, const float *a, int layer, enum dropout_point point)
 {
     const struct forward_dropout *d = p->f->dropout;
+    const struct pass_sum sum = sum_of(p);
     const size_t C = (size_t)w->N;
     if (y == x) {
         multiply_rows(p, w, y, a, EPILOGUE_ADD);
         return;
     }
-    multiply_rows(p, w, y, a, EPILOGUE_STORE);
+    if (p->f->shard == NULL)
+        multiply_rows(p, w, y, a, EPILOGUE_STORE);
+    else
+        pass_sum_rows(&sum, w, y, a);
     profile_set(PART_REST);
     int first, last, row = 0;
     par_split(p->rows, p->thread, p->n_threads, &first, &last);

@@ -9,6 +9,7 @@
 #include "model/low_rank.h"
 #include "model/params.h"
 #include "model/pass.h"
+#include "model/shard.h"
 
 /*
  * The activations of one layer. In inference all layers share one set, where mid is x; in training
@@ -30,6 +31,7 @@ struct forward {
     int max_rows, n_threads;
     const struct activations *layers;      /* [L+1]; f's own, or those that training sets */
     const struct forward_dropout *dropout; /* NULL: none */
+    const struct shard *shard;             /* in training; NULL: the whole model is here */
     bool half; /* activations are rounded to binary16 before they are read (train/step/saved.h) */
     struct low_rank_scratch low_rank; /* set by training with LoRA branches */
     float *normed;                    /* scratch [max_rows,C] after a layer norm */

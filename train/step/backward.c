@@ -108,6 +108,49 @@ static void linear_input(const struct backward_thread *p, const struct linear *w
     product_share(&m, p->thread, p->n_threads, p->scratch);
 }
 
+/* dx = dy W^T, whose columns N several processes have. */
+struct column_sum {
+    const struct backward_thread *p;
+    struct product whole; /* this process's columns, in so many groups */
+    int groups;
+};
+
+static void add_own_columns(void *user, int round, bool fresh, int first, int last)
+{
+    const struct column_sum *j = user;
+    const int width = j->whole.k / j->groups, at = round * width;
+    struct product m = j->whole;
+    m.add = !fresh;
+    m.m = last - first;
+    m.k = width;
+    m.a += (size_t)first * (size_t)m.lda + (size_t)at;
+    m.b += at;
+    m.c += (size_t)first * (size_t)m.ldc;
+    profile_set(PART_MATRICES);
+    product_share(&m, j->p->thread, j->p->n_threads, j->p->scratch);
+}
+
+/* The same as linear_input for such a matrix, of which each process has columns of so many groups;
+ * ends with a barrier. */
+static void sum_input(const struct backward_thread *p, const struct linear *w, float *dx,
+                      const float *dy, bool add, int groups)
+{
+    const struct shard *s = p->b->f->shard;
+    if (s == NULL) {
+        linear_input(p, w, dx, dy, add);
+        par_barrier();
+        return;
+    }
+    struct column_sum j = {p, input_product(p, w, dx, dy, false), groups};
+    const struct shard_sum sum = {.rows = dx,
+                                  .row_bytes = (size_t)w->K * sizeof *dx,
+                                  .n_rows = p->b->rows,
+                                  .rounds = groups,
+                                  .add = add_own_columns,
+                                  .user = &j};
+    shard_add(s, &sum, p->thread);
+}
+
 /* Runs of NORM_ROWS rows; a sequence begins with a run. */
 static int norm_runs(const struct backward *b)
 {
@@ -271,8 +314,7 @@ static void mlp_block(const struct backward_thread *p, int layer)
     par_barrier();
     linear_weights(p, &w->c_fc, normed, b->dfc);
     add = lora_branch(p, &w->c_fc, b->branch, normed, b->dfc);
-    linear_input(p, &w->c_fc, b->branch, b->dfc, add);
-    par_barrier();
+    sum_input(p, &w->c_fc, b->branch, b->dfc, add, 1);
     layernorm_input(p, a->mid, w->ln_2_weight);
     add_norm_sums(p, w->ln_2_weight, w->ln_2_bias);
 }
@@ -292,8 +334,7 @@ static void attention_block(const struct backward_thread *p, int layer)
     backward_attention(p, layer);
     linear_weights(p, &w->c_attn, normed, b->dqkv);
     add = lora_branch(p, &w->c_attn, b->branch, normed, b->dqkv);
-    linear_input(p, &w->c_attn, b->branch, b->dqkv, add);
-    par_barrier();
+    sum_input(p, &w->c_attn, b->branch, b->dqkv, add, 3);
     layernorm_input(p, a->x, w->ln_1_weight);
     add_norm_sums(p, w->ln_1_weight, w->ln_1_bias);
 }
@@ -347,9 +388,11 @@ void backward_embedding(const struct backward_thread *p)
     const float *dx = b->dx + first;
     for (int s = 0; s < b->n_seqs && n > 0; s++)
         for (int i = 0; i < b->seqs[s].n; i++, dx += C) {
-            const size_t row = (size_t)b->embedding->place[b->seqs[s].ids[i]] - 1;
-            float *to = wpe + (size_t)(b->seqs[s].kv.n_past + i) * C + first;
-            row_kernels()->add(b->embedding->rows + row * C + first, dx, n);
+            const int own = shard_token(b->f->shard, b->seqs[s].ids[i]);
+            float *to = wpe + (size_t)(b->seqs[s].kv.n_past + i) * C + first,
+                  *row = own < 0 ? NULL : gradient_token_row(b->embedding, own);
+            if (row != NULL)
+                row_kernels()->add(row + first, dx, n);
             row_kernels()->add(to, dx, n);
             gradient_round(b, to, n);
         }

@@ -256,7 +256,7 @@ void backward_attention(const struct backward_thread *p, int layer)
             if (d != NULL && d->attn.keep != 0) {
                 h.dropout = &d->attn;
                 h.stream = dropout_stream(d->sequence + (uint64_t)i, layer, DROPOUT_ATTN);
-                h.mask = dropout_head(c, n);
+                h.mask = dropout_head(c, shard_first_head(b->f->shard) + n);
                 h.n_ctx = c->n_ctx;
             }
             head_gradients(&h, &s);

@@ -81,8 +81,8 @@ void gradient_place_tokens(const struct backward *b)
     struct embedding_gradient *e = b->embedding;
     for (int s = 0; s < b->n_seqs; s++)
         for (int i = 0; i < b->seqs[s].n; i++) {
-            const token_id id = b->seqs[s].ids[i];
-            if (e->place[id] != 0)
+            const token_id id = shard_token(b->f->shard, b->seqs[s].ids[i]);
+            if (id < 0 || e->place[id] != 0)
                 continue;
             e->ids[e->n++] = id;
             e->place[id] = (int32_t)e->n;

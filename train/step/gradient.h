@@ -37,8 +37,13 @@ struct embedding_gradient {
 /* For a vocabulary of V and steps of at most `tokens`; 0: not known. */
 void gradient_carve_embedding(struct embedding_gradient *e, struct arena *a, int V, int C,
                               int64_t tokens);
-/* Give the tokens of the pass their places; by one thread. */
+/* Give the tokens of the pass that are here (model/shard.h) their places; by one thread. */
 void gradient_place_tokens(const struct backward *b);
+/* That of a token that has one. */
+static inline float *gradient_token_row(const struct embedding_gradient *e, token_id id)
+{
+    return e->rows + ((size_t)e->place[id] - 1) * e->C;
+}
 /* Add the rows to the gradient of wte, [V,C] of dtype, and forget them; by the whole team. */
 void gradient_join_embedding(struct embedding_gradient *e, void *wte, enum dtype dtype);
 void gradient_forget_embedding(struct embedding_gradient *e);

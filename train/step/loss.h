@@ -2,13 +2,15 @@
 #define PRATTLE_TRAIN_STEP_LOSS_H
 /*
  * The output head and cross entropy, forward and backward, in slices of positions and vocabulary
- * columns: no more than [slice_rows,slice_columns] logits exist at once.
+ * columns: no more than [slice_rows,slice_columns] logits exist at once. Where several processes
+ * have some of the vocabulary each (model/shard.h), a row's softmax and the gradient of hidden are
+ * sums that go round them, and a process's slices are of its own columns.
  */
 #include "train/step/backward_pass.h"
 #include "train/step/step_result.h"
 
 /* A row's softmax is summed up by so many columns, of which a slice has a multiple. */
-enum { LOSS_COLUMNS = 256 };
+enum { LOSS_COLUMNS = SHARD_COLUMNS };
 
 struct loss {
     int slice_rows, slice_columns;

@@ -256,7 +256,7 @@ static bool await_gradients(struct step *x, struct pieces n, int piece)
 static bool stops_before(struct step *x, const struct step_pass *pass, struct pieces n, int piece,
                          int thread)
 {
-    if (!pass->backward || piece == pass->first)
+    if (!pass->backward || piece == pass->first || x->config.shard != NULL)
         return false;
     if (thread == 0)
         x->stop = interrupt_pending() || !await_gradients(x, n, piece);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct adapter_config;
+struct shard;
 
 /* Where a block is one micro-batch, so many layers' gradients may wait to be taken. */
 enum { GRADIENTS_PENDING = 4 };
@@ -40,6 +41,9 @@ struct step_config {
     struct model_stage stage;    /* what this step has of the model, where there are slots */
     int slots;                   /* micro-batches whose activations there are at once; 0: the whole
                                     model is here, and one is done after another */
+    const struct shard *shard;   /* what this step has of each tensor (model/shard.h), borrowed, with
+                                    a link, and loss_rows that are those of all; a pass is then not
+                                    interrupted, since others wait for it. NULL: all */
     bool phased;                 /* weights and gradients are on disk (phased.h) */
     struct dropout_config dropout;
     const struct adapter_config *adapter; /* for step_bytes: the trainable adapter; NULL: all

@@ -296,6 +296,7 @@ int step_memory_map(struct step *x, struct weights *w)
     x->backward.weights = x->backward.frozen ? w->adapter->data : w->window;
     x->backward.gradients = x->bytes.window > 0 ? x->blocks[WINDOW] : x->gradients;
     x->forward.low_rank = x->low_rank;
+    x->forward.shard = x->config.shard;
     x->slot = x->slots;
     x->forward.layers = x->slot->layers;
     x->backward.seqs = x->slot->seqs;

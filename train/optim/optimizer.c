@@ -192,6 +192,26 @@ void optimizer_slices(const struct optimizer *o, size_t first, size_t last, int 
     }
 }
 
+static size_t pieces_of(size_t n)
+{
+    return (n + PIECE - 1) / PIECE;
+}
+
+void optimizer_layout_slices(const struct optimizer_layout *l, int n, size_t *bounds)
+{
+    size_t all = 0, before = 0;
+    int next = 0;
+    for (int i = 0; i < l->n_tensors; i++)
+        all += pieces_of(l->offset[i + 1] - l->offset[i]);
+    for (int i = 0; i < l->n_tensors; i++) {
+        const size_t here = pieces_of(l->offset[i + 1] - l->offset[i]);
+        for (; next < n && all * (size_t)next / (size_t)n < before + here; next++)
+            bounds[next] = l->offset[i] + (all * (size_t)next / (size_t)n - before) * PIECE;
+        before += here;
+    }
+    bounds[n] = l->offset[l->n_tensors];
+}
+
 size_t optimizer_block_index(const struct optimizer *o, const struct optimizer_block *b,
                              size_t element)
 {

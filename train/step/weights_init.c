@@ -4,11 +4,13 @@
 #include "model/base/mem.h"
 #include "model/base/sha256.h"
 #include "model/schema.h"
+#include "model/shard_cursor.h"
 #include "train/step/weights_disk.h"
 #include "weights/model_source.h"
 #include "weights/open.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Whether the source still is what m was loaded from. */
 static int check_same(const struct source *s, const struct weights *w, const struct model *m)
@@ -36,7 +38,8 @@ static int refuse_bad(const struct weights *w, const struct source *s, int i, ui
 
 /* Filling it, part by part where not all of it stays in memory. */
 struct filling {
-    struct weights *w;
+    struct weights *w, *shard; /* shard NULL: there is none */
+    struct shard_cursor cursor;
     const struct source *s;
     const struct progress *progress;
     uint64_t done; /* elements */
@@ -69,13 +72,35 @@ static int fill_tensors(void *user, int first, int last)
     return rc;
 }
 
-/* Whether element `at` of the block is of this stage. */
-static bool is_own(const struct weights *w, size_t at)
+static size_t min_size(size_t a, size_t b)
 {
-    bool own = false;
-    for (int i = 0; i < w->own.n; i++)
-        own |= at >= w->own.at[i].first && at - w->own.at[i].first < w->own.at[i].n;
-    return own;
+    return a < b ? a : b;
+}
+
+/* Of elements first to last - 1 of the block, those that are not of this process. */
+static void drop_others(struct weights *w, size_t first, size_t last)
+{
+    const size_t each = dtype_bytes(w->dtype);
+    for (int i = 0; i < w->own.n && first < last; i++) {
+        const struct span s = w->own.at[i];
+        if (s.first + s.n <= first)
+            continue;
+        if (s.first > first)
+            stage_drop(w->view.block, first, min_size(s.first, last), each);
+        first = s.first + s.n;
+    }
+    if (first < last)
+        stage_drop(w->view.block, first, last, each);
+}
+
+/* Of elements before `last`, what the shard has of them. */
+static void fill_shard(struct filling *f, size_t last)
+{
+    const size_t each = dtype_bytes(f->w->dtype);
+    struct shard_run run;
+    while (f->shard != NULL && shard_cursor_next(&f->cursor, &run, 0, last, SIZE_MAX))
+        memcpy((char *)f->shard->view.block + run.own * each,
+               (const char *)f->w->view.block + run.whole * each, run.n * each);
 }
 
 /* Layer by layer, so that those of others are never here together. */
@@ -94,8 +119,9 @@ static int fill_stage(struct weights *w, struct filling *f)
         next = i < begin ? begin : i < end ? i + of_layer : w->view.n_tensors;
         rc = fill_tensors(f, i, next);
         sha256_add(&h, block + w->offset[i] * each, (w->offset[next] - w->offset[i]) * each);
-        if (!is_own(w, w->offset[i]))
-            stage_drop(block, w->offset[i], w->offset[next], each);
+        if (rc == 0)
+            fill_shard(f, w->offset[next]);
+        drop_others(w, w->offset[i], w->offset[next]);
     }
     weights_drop_others(w);
     sha256_end(&h, w->digest);
@@ -103,16 +129,20 @@ static int fill_stage(struct weights *w, struct filling *f)
     return rc;
 }
 
-static int fill_block(struct weights *w, const struct source *s, const struct progress *p)
+static int fill_block(struct weights *w, struct filling *filling, const struct source *s,
+                      const struct progress *p)
 {
-    struct filling f = {.w = w, .s = s, .progress = p};
+    struct filling f = *filling;
+    f.w = w;
+    f.s = s;
+    f.progress = p;
     return w->disk != NULL  ? weights_disk_each(w->disk, true, fill_tensors, &f)
            : w->stage.alone ? fill_tensors(&f, 0, w->view.n_tensors)
                             : fill_stage(w, &f);
 }
 
-static int read_weights(struct weights *w, const struct model *m, const struct source *open,
-                        const struct progress *p)
+static int read_weights(struct weights *w, struct filling *filling, const struct model *m,
+                        const struct source *open, const struct progress *p)
 {
     const bool adapted = m->adapter != NULL && m->adapter->on;
     const bool same = m->params.dtype == DTYPE_F16 && w->dtype == DTYPE_F16;
@@ -133,7 +163,7 @@ static int read_weights(struct weights *w, const struct model *m, const struct s
         rc = source_open(&own, m->source, 0, true, NULL);
     const struct source *s = memory || open == NULL ? &own : open;
     if (rc == 0 && (rc = memory ? 0 : check_same(s, w, m)) == 0)
-        rc = fill_block(w, s, p);
+        rc = fill_block(w, filling, s, p);
     source_close(&own);
     if (rc != 0 && rc != ERR_INTERRUPTED)
         rc = err_wrap("cannot read the weights to train%s%s", memory ? "" : " from ",
@@ -148,14 +178,31 @@ int weights_init(struct weights *w, const struct model *m, const struct source *
     return weights_init_stage(w, m, open, dtype, &all, p);
 }
 
-static int init_weights(struct weights *w, const struct model *m, const struct source *open,
-                        const struct weights_place *place, const struct progress *p)
+/* The part of the block that a shard's process updates. */
+static int find_slice(struct weights *w, const struct shard *s)
+{
+    const struct optimizer_layout l = weights_layout(w);
+    size_t *bounds = mem_array((size_t)s->n + 1, sizeof *bounds);
+    if (bounds == NULL)
+        return ERR_NOMEM;
+    optimizer_layout_slices(&l, s->n, bounds);
+    w->own = (struct spans){.n = 1, .at = {{bounds[s->own], bounds[s->own + 1] - bounds[s->own]}}};
+    mem_free(bounds);
+    return 0;
+}
+
+static int init_weights(struct weights *w, struct filling *f, const struct model *m,
+                        const struct source *open, const struct weights_place *place,
+                        const struct progress *p)
 {
     int rc = weights_allocate(w, &m->config, place);
     if (rc == 0) {
         w->own = weights_spans(w, &w->stage);
-        rc = read_weights(w, m, open, p);
+        if (f->shard != NULL)
+            rc = find_slice(w, &f->cursor.shard);
     }
+    if (rc == 0)
+        rc = read_weights(w, f, m, open, p);
     if (rc != 0)
         weights_release(w);
     return rc;
@@ -164,8 +211,29 @@ static int init_weights(struct weights *w, const struct model *m, const struct s
 int weights_init_stage(struct weights *w, const struct model *m, const struct source *open,
                        enum dtype dtype, const struct model_stage *stage, const struct progress *p)
 {
+    struct filling f = {.shard = NULL};
     *w = (struct weights){.dtype = dtype, .stage = *stage};
-    return init_weights(w, m, open, NULL, p);
+    return init_weights(w, &f, m, open, NULL, p);
+}
+
+int weights_init_shard(struct weights *w, struct weights *own, const struct model *m,
+                       const struct source *open, enum dtype dtype, const struct shard *s,
+                       const struct progress *p)
+{
+    const struct model_stage all = {.last = m->config.n_layer, .ends = true};
+    struct filling f = {.shard = own};
+    struct config shape;
+    *w = (struct weights){.dtype = dtype, .stage = all};
+    *own = (struct weights){.dtype = dtype, .stage = all};
+    own->stage.alone = true;
+    shard_config(&shape, &m->config, s);
+    shard_cursor_init(&f.cursor, &m->config, s);
+    int rc = weights_allocate(own, &shape, NULL);
+    if (rc == 0)
+        rc = init_weights(w, &f, m, open, NULL, p);
+    if (rc != 0)
+        weights_release(own);
+    return rc;
 }
 
 int weights_init_on_disk(struct weights *w, const struct model *m, const struct source *open,
@@ -174,5 +242,6 @@ int weights_init_on_disk(struct weights *w, const struct model *m, const struct 
 {
     *w = (struct weights){.dtype = dtype,
                           .stage = {.last = m->config.n_layer, .ends = true, .alone = true}};
-    return init_weights(w, m, open, place, p);
+    struct filling f = {.shard = NULL};
+    return init_weights(w, &f, m, open, place, p);
 }

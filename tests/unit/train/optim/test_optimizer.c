@@ -375,6 +375,27 @@ static void no_weight_leaves_the_limit(void **state)
     par_close();
 }
 
+static void slices_are_known_before(void **state)
+{
+    (void)state;
+    struct config c = golden_config();
+    struct weights w;
+    struct optimizer *o = NULL;
+    size_t before[6], bounds[6];
+    c.n_vocab = 3000;
+    make(&w, &c);
+    const struct optimizer_layout l = weights_layout(&w);
+    assert_ok(optimizer_new(&o, &kinds[0], l));
+    for (int n = 1; n <= 5; n++) {
+        optimizer_slices(o, 0, w.n, n, bounds);
+        optimizer_layout_slices(&l, n, before);
+        assert_memory_equal(before, bounds, ((size_t)n + 1) * sizeof *bounds);
+        assert_true(bounds[0] == 0 && bounds[n] == w.n);
+    }
+    optimizer_free(o);
+    weights_release(&w);
+}
+
 static void a_step_allocates_nothing(void **state)
 {
     (void)state;
@@ -412,6 +433,7 @@ int main(void)
         cmocka_unit_test(what_is_not_finite_shows_in_the_norm),
         cmocka_unit_test(no_weight_leaves_the_limit),
         cmocka_unit_test(a_step_allocates_nothing),
+        cmocka_unit_test(slices_are_known_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

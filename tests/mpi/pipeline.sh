@@ -47,11 +47,12 @@ STEPS=5 one some micro_batch_size=2 >/dev/null
 go_on() { local n=$1 steps=$2; shift 2; ranks "$n" train resume some steps="$steps" --threads 1 "$@" >/dev/null 2>err; }
 go_on 2 10 layers_per_device=[2,2]
 go_on 4 15 layers_per_device=[1,1,1,1]
+go_on 3 16 layers_per_device=[1,2,1]
 go_on 4 17 layers_per_device=[3,1] zero=1
 "$PRATTLE" train resume some steps=20 layers_per_device=none replicas=1 --threads 1 >/dev/null
 one whole micro_batch_size=2 steps=5 >/dev/null # the length is part of the schedule
-for steps in 10 15 17 20; do "$PRATTLE" train resume whole steps=$steps --threads 1 >/dev/null; done
-is "1, 2, 4, 2 and 1 stages go on with what the others began" "$(digest whole)" "$(digest some)"
+for steps in 10 15 16 17 20; do "$PRATTLE" train resume whole steps=$steps --threads 1 >/dev/null; done
+is "1, 2, 4, 3, 2 and 1 stages go on with what the others began" "$(digest whole)" "$(digest some)"
 
 # What is refused, with what would do.
 refused() { local n=$1; shift; many "$n" refused "$@" 2>&1 </dev/null; }

@@ -308,7 +308,8 @@ static int resolve_rates(struct run_config *c, const struct config *shape)
     return 0;
 }
 
-static int resolve_sections(struct run_config *c, const struct config *shape)
+/* here: by the processes there are. */
+static int resolve_sections(struct run_config *c, const struct config *shape, bool here)
 {
     struct training_section *t = &c->training;
     /* What a preset says is for models that have it. */
@@ -336,7 +337,7 @@ static int resolve_sections(struct run_config *c, const struct config *shape)
         rc = check_eval(c);
     if (rc == 0)
         rc = resolve_batches(c);
-    if (rc == 0)
+    if (rc == 0 && here)
         rc = run_config_resolve_processes(c, shape);
     return rc != 0 ? rc : run_config_resolve_names(c);
 }
@@ -359,14 +360,24 @@ static int mark_followers(struct run_config *c, const struct run_config *given)
     return rc;
 }
 
-int run_config_resolve(struct run_config *c, const struct config *shape)
+static int resolve_config(struct run_config *c, const struct config *shape, bool here)
 {
     struct run_config given;
     int rc = settings_table_copy(&run_table, &given, c);
     if (rc != 0)
         return rc;
-    if ((rc = resolve_sections(c, shape)) == 0)
+    if ((rc = resolve_sections(c, shape, here)) == 0)
         rc = mark_followers(c, &given);
     settings_table_release(&run_table, &given);
     return rc;
+}
+
+int run_config_resolve(struct run_config *c, const struct config *shape)
+{
+    return resolve_config(c, shape, true);
+}
+
+int run_config_resolve_stored(struct run_config *c, const struct config *shape)
+{
+    return resolve_config(c, shape, false);
 }

@@ -18,6 +18,8 @@ int run_config_shape(const struct run_config *c, const struct config *loaded, st
  * values in force; and refuse what does not go together.
  */
 int run_config_resolve(struct run_config *c, const struct config *shape);
+/* The same of a run that was, whatever processes it had. */
+int run_config_resolve_stored(struct run_config *c, const struct config *shape);
 /* Of that the label and the folder alone, which need no model. */
 int run_config_resolve_names(struct run_config *c);
 

@@ -81,11 +81,12 @@ void run_resume_close(struct resume *q)
 
 /* A copy of c in place of the one there is, resolved. */
 static int resolve_copy(struct run_config *out, const struct run_config *c,
+                        int (*resolve)(struct run_config *c, const struct config *shape),
                         const struct config *shape)
 {
     run_config_release(out);
     int rc = run_config_copy(out, c);
-    return rc == 0 ? run_config_resolve(out, shape) : rc;
+    return rc == 0 ? resolve(out, shape) : rc;
 }
 
 static bool stays_in_folder(const struct resume *q)
@@ -101,8 +102,9 @@ int run_resume_check(struct resume *q, const struct run_config *c)
                  ? 0
                  : model_files_open_folder(&q->model, path, &q->checkpoint.files, q->progress);
     const struct config *shape = &q->model.source.config;
-    if (rc == 0 && (rc = resolve_copy(&q->was, &q->stored, shape)) == 0 &&
-        (rc = resolve_copy(&q->config, c, shape)) == 0 &&
+    if (rc == 0 &&
+        (rc = resolve_copy(&q->was, &q->stored, run_config_resolve_stored, shape)) == 0 &&
+        (rc = resolve_copy(&q->config, c, run_config_resolve, shape)) == 0 &&
         (rc = run_check_change(&q->was, &q->config)) == 0 && !stays_in_folder(q))
         rc = run_refuse_old(q->config.checkpoint.folder);
     if (rc == 0 && (rc = run_check_inputs(&q->config)) == 0)

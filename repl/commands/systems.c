@@ -201,7 +201,7 @@ static const struct system_option table[] = {
 {POPXL, "execution.micro_batch_size", "training.micro_batch_size", ""},
 {POPXL, "execution.data_parallel", "execution.replicas, training.gradient_blocks", "the same number for both"},
 {POPXL, "execution.pipeline", "execution.layers_per_device", "the layers of each process"},
-{POPXL, "execution.tensor_parallel", "", "layers are whole"},
+{POPXL, "execution.tensor_parallel", "execution.tensor_parallel", "with the bits of one process; n_head need not be a multiple of it"},
 {POPXL, "execution.loss_scaling", "training.loss_scaling", "with auto_loss_scaling=off"},
 {POPXL, "execution.device_iterations", "logging.log_every", ""},
 {POPXL, "execution.io_tiles, .available_memory_proportion", "", "IPU tiles"},

@@ -9,7 +9,7 @@
 #include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
-#include "train/parallel/layout.h"
+#include "train/config/devices.h"
 #include "train/parallel/world.h"
 #include "train/run/folder.h"
 
@@ -19,7 +19,7 @@
 /* How many processes a run is of. */
 static int count_processes(const struct run_config *c)
 {
-    return c->execution.replicas * layout_count(c->execution.layers_per_device);
+    return c->execution.replicas * run_config_replica(c);
 }
 
 /* Whether the checkpoint alone says so. */
@@ -34,7 +34,8 @@ bool train_is_launched(const struct run_config *c)
     if (world_size() > 1 || count_processes(c) == 1)
         return false;
     if (!is_stored(c, RUN_ROW(execution.replicas)) ||
-        !is_stored(c, RUN_ROW(execution.layers_per_device)) || launcher_check() == 0)
+        !is_stored(c, RUN_ROW(execution.layers_per_device)) ||
+        !is_stored(c, RUN_ROW(execution.tensor_parallel)) || launcher_check() == 0)
         return true;
     err_clear();
     return false;
@@ -195,7 +196,7 @@ int train_launch(struct repl *r, const struct run_config *c, char *const *words,
     struct launcher_end end = {0};
     struct restart again = {.folder = c->checkpoint.folder,
                             .size = count_processes(c),
-                            .stages = layout_count(c->execution.layers_per_device),
+                            .stages = run_config_replica(c),
                             .step = -1};
     int rc = restart_begin(&again, c);
     if (rc != 0)

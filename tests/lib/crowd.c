@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST = 8, MESSAGES = 4096, BYTES = 16 << 20, POSTED = 4096, TAGS = 16 };
+enum { MOST = 8, MESSAGES = 1 << 14, BYTES = 128 << 20, POSTED = 1 << 16, TAGS = 16 };
 
 struct message {
     int tag;

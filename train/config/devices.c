@@ -1,8 +1,10 @@
 #include "train/config/devices.h"
 
+#include "model/shard.h"
 #include "train/parallel/division.h"
 #include "train/parallel/layout.h"
 #include "train/parallel/pipeline.h"
+#include "train/parallel/shard_exchange.h"
 #include "train/step/step_memory.h"
 
 #include <stdio.h>
@@ -12,13 +14,12 @@ enum { COLUMN = 32 };
 
 /* What a process has, as text. */
 struct device_row {
-    char rank[COLUMN], host[COLUMN], layers[COLUMN], memory[COLUMN];
-    const char *besides;
+    char rank[COLUMN], host[COLUMN], layers[COLUMN], besides[COLUMN], memory[COLUMN];
 };
 
-int run_config_stages(const struct run_config *c)
+int run_config_replica(const struct run_config *c)
 {
-    return layout_count(c->execution.layers_per_device);
+    return layout_count(c->execution.layers_per_device) * c->execution.tensor_parallel;
 }
 
 /* Bytes of an element of both moments. */
@@ -28,6 +29,31 @@ static double moment_bytes(const struct run_config *c)
     return (double)(dtype_bytes(first) + sizeof(float));
 }
 
+/* Of a shard: weights, gradients and activations of a model of its shape; and the slice that the
+ * process updates, with its gradients. */
+static int find_shard_bytes(double *out, const struct run_config *c, const struct config *shape,
+                            struct step_config *step, int own, int n)
+{
+    const enum dtype precision = (enum dtype)c->training.precision;
+    struct shard s, first;
+    struct config here;
+    struct step_bytes b;
+    shard_init(&first, shape, n, 0);
+    shard_config(&here, shape, &first);
+    step->loss_rows = step_loss_rows(&here, step);
+    shard_init(&s, shape, n, own);
+    shard_config(&here, shape, &s);
+    int rc = step_bytes(&b, &here, precision, step);
+    if (rc != 0)
+        return rc;
+    const double each = (double)dtype_bytes(precision), slice = (double)config_params(shape) / n;
+    *out = (double)config_params(&here) * each + 2 * (double)b.window +
+           slice * (2 * each + moment_bytes(c)) + (double)b.gradients + (double)b.waiting +
+           (double)b.embedding + (double)b.activations + (double)b.logits + (double)b.scratch +
+           (double)shard_exchange_bytes();
+    return 0;
+}
+
 static int find_bytes(double *out, const struct run_config *c, const struct config *shape,
                       const struct step_config *whole, const struct layout *l, int rank)
 {
@@ -35,8 +61,10 @@ static int find_bytes(double *out, const struct run_config *c, const struct conf
     const int stage = layout_stage_of(l, rank);
     struct step_config step = *whole;
     struct step_bytes b;
-    division_share(step.gradient_blocks, l->replicas, layout_replica_of(l, rank),
-                     &step.first_block, &step.last_block);
+    division_share(step.gradient_blocks, l->replicas, layout_replica_of(l, rank), &step.first_block,
+                   &step.last_block);
+    if (l->tensor > 1)
+        return find_shard_bytes(out, c, shape, &step, layout_tensor_of(l, rank), l->tensor);
     const int of_block = c->training.gradient_accumulation / step.gradient_blocks;
     step.stage = layout_stage(l, stage);
     step.slots =
@@ -59,19 +87,41 @@ static const char *size_text(char out[COLUMN], double bytes)
     return out;
 }
 
-static void describe_row(struct device_row *row, const struct layout *l, int rank, double bytes)
+static void write_range(char out[COLUMN], struct shard_range r)
+{
+    if (r.last - r.first > 1)
+        snprintf(out, COLUMN, "%d-%d", r.first, r.last - 1);
+    else if (r.last > r.first)
+        snprintf(out, COLUMN, "%d", r.first);
+    else
+        snprintf(out, COLUMN, "none");
+}
+
+/* Heads in the place of layers, which all have. */
+static void describe_shard(struct device_row *row, const struct config *shape,
+                           const struct layout *l, int rank)
+{
+    struct shard s;
+    char tokens[COLUMN];
+    shard_init(&s, shape, l->tensor, layout_tensor_of(l, rank));
+    write_range(row->layers, s.heads);
+    write_range(tokens, s.vocab);
+    snprintf(row->besides, COLUMN, "tokens %.20s", tokens);
+}
+
+static void describe_row(struct device_row *row, const struct config *shape, const struct layout *l,
+                         int rank, double bytes)
 {
     const struct model_stage s = layout_stage(l, layout_stage_of(l, rank));
     snprintf(row->rank, COLUMN, "%d", rank);
     snprintf(row->host, COLUMN, "%.31s", world_size() > 1 ? world_host(rank) : "");
-    if (s.last - s.first > 1)
-        snprintf(row->layers, COLUMN, "%d-%d", s.first, s.last - 1);
-    else if (s.last > s.first)
-        snprintf(row->layers, COLUMN, "%d", s.first);
-    else
-        snprintf(row->layers, COLUMN, "none");
-    row->besides = s.ends ? "embedding and head" : "";
     size_text(row->memory, bytes);
+    if (l->tensor > 1) {
+        describe_shard(row, shape, l, rank);
+        return;
+    }
+    write_range(row->layers, (struct shard_range){s.first, s.last});
+    snprintf(row->besides, COLUMN, "%s", s.ends ? "embedding and head" : "");
 }
 
 static int write_row(const struct device_row *r, int host, struct buf *out)
@@ -88,7 +138,7 @@ static int write_gathered(const struct run_config *c, const struct config *shape
 {
     char size[COLUMN];
     const struct model_stage own = layout_stage(l, 0);
-    const double all = (double)config_params(shape), n = stage_params(shape, &own),
+    const double all = (double)config_params(shape), n = stage_params(shape, &own) / l->tensor,
                  each = (double)dtype_bytes((enum dtype)c->training.precision),
                  moments = moment_bytes(c), kept = (double)params_bytes(shape, held) - n * each,
                  here = n * moments / (c->execution.zero > 0 ? l->replicas : 1);
@@ -108,6 +158,9 @@ int run_config_devices(const struct run_config *c, const struct config *shape,
                              .besides = "besides"};
     int host = 0, rc = layout_read(&l, c->execution.layers_per_device, shape->n_layer);
     l.replicas = c->execution.replicas;
+    l.tensor = c->execution.tensor_parallel;
+    if (l.tensor > 1)
+        snprintf(row.layers, COLUMN, "heads");
     for (int i = 0; i < world_size() && world_size() > 1; i++) {
         const int n = (int)strlen(world_host(i));
         host = n > host ? n : host;
@@ -117,10 +170,10 @@ int run_config_devices(const struct run_config *c, const struct config *shape,
         *row.host = '\0';
     if (rc == 0)
         rc = write_row(&row, host, out);
-    for (int rank = 0; rank < l.stages * l.replicas && rc == 0; rank++) {
+    for (int rank = 0; rank < l.stages * l.tensor * l.replicas && rc == 0; rank++) {
         double bytes;
         if ((rc = find_bytes(&bytes, c, shape, step, &l, rank)) == 0) {
-            describe_row(&row, &l, rank, bytes + (double)params_bytes(shape, held));
+            describe_row(&row, shape, &l, rank, bytes + (double)params_bytes(shape, held));
             rc = write_row(&row, host, out);
         }
     }

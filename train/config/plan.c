@@ -315,7 +315,7 @@ int run_config_plan(const struct run_config *c, const struct config *shape, enum
                         config_params(shape), shape->n_layer, shape->n_head, size, shape->n_embd,
                         shape->n_ctx, shape->n_vocab);
     if (rc == 0)
-        rc = run_config_stages(c) > 1 ? stages_plan(c, shape, held, out)
+        rc = run_config_replica(c) > 1 ? stages_plan(c, shape, held, out)
                                       : memory_plan(c, shape, held, out);
     if (rc == 0)
         rc = buf_printf(

@@ -1,6 +1,7 @@
 #include "train/config/resolve_processes.h"
 
 #include "model/base/err.h"
+#include "model/shard.h"
 #include "train/parallel/layout.h"
 #include "train/parallel/world.h"
 
@@ -46,6 +47,79 @@ static int resolve_stages(const struct run_config *c, const struct config *shape
     return RUN_BLAME(c, RUN_ROW(execution.layers_per_device));
 }
 
+/* The number nearest to n of ranks with whole heads that so many processes divide into. */
+static int nearest_tensor(int n, int processes, int most)
+{
+    int near = 1;
+    for (int i = 1; i <= processes && i <= most; i++)
+        if (processes % i == 0 && abs(i - n) <= abs(near - n))
+            near = i;
+    return near;
+}
+
+/* What needs whole layers in a process. */
+static int refuse_beside_tensor(const struct run_config *c)
+{
+    const struct execution_section *e = &c->execution;
+    const int n = e->tensor_parallel;
+    if (layout_count(e->layers_per_device) > 1) {
+        err_set(ERR_RANGE,
+                "tensor_parallel is %d, which pipelines have not, and layers_per_device makes "
+                "one: tensor_parallel=1, or layers_per_device=none",
+                n);
+        return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel),
+                         RUN_ROW(execution.layers_per_device));
+    }
+    if (c->lora.rank > 0) {
+        err_set(ERR_RANGE,
+                "tensor_parallel is %d, but an adapter is trained with the whole model in each "
+                "process: tensor_parallel=1",
+                n);
+        return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel), RUN_ROW(lora.rank));
+    }
+    if (e->zero > 0) {
+        err_set(ERR_RANGE, "zero is %d, but tensor_parallel=%d divides the moments itself: zero=0",
+                e->zero, n);
+        return RUN_BLAME(c, RUN_ROW(execution.zero), RUN_ROW(execution.tensor_parallel));
+    }
+    if (e->phased) {
+        err_set(ERR_UNSUPPORTED,
+                "phased is on, but a run by several processes has its moments in memory: "
+                "phased=off, or tensor_parallel=1");
+        return RUN_BLAME(c, RUN_ROW(execution.phased), RUN_ROW(execution.tensor_parallel));
+    }
+    if (c->logging.log_activations_every > 0) {
+        err_set(ERR_RANGE,
+                "log_activations_every is %d, but with tensor_parallel=%d no process has all of "
+                "a layer's activations: log_activations_every=0",
+                c->logging.log_activations_every, n);
+        return RUN_BLAME(c, RUN_ROW(logging.log_activations_every),
+                         RUN_ROW(execution.tensor_parallel));
+    }
+    return 0;
+}
+
+static int resolve_tensor(const struct run_config *c, const struct config *shape)
+{
+    const int n = c->execution.tensor_parallel, there = world_size(), most = shard_most(shape);
+    if (n == 1)
+        return 0;
+    int rc = refuse_beside_tensor(c);
+    if (rc != 0)
+        return rc;
+    if (n > most) {
+        err_set(ERR_RANGE, "tensor_parallel is %d, must be at most the model's heads, %d", n, most);
+        return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel));
+    }
+    if (there == 1 || there % n == 0)
+        return 0;
+    err_set(ERR_RANGE,
+            "tensor_parallel is %d, and %d processes are not a multiple of that: "
+            "tensor_parallel=%d",
+            n, there, nearest_tensor(n, there, most));
+    return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel));
+}
+
 int run_config_resolve_processes(struct run_config *c, const struct config *shape)
 {
     struct execution_section *e = &c->execution;
@@ -53,18 +127,20 @@ int run_config_resolve_processes(struct run_config *c, const struct config *shap
     const int there = world_size(), blocks = c->training.gradient_blocks;
     struct layout layout;
     int rc = resolve_stages(c, shape, &layout);
+    if (rc == 0)
+        rc = resolve_tensor(c, shape);
     if (rc != 0)
         return rc;
-    const int replicas = there / layout.stages;
+    const int of_replica = layout.stages * e->tensor_parallel, replicas = there / of_replica;
     if (there > 1 && e->replicas != replicas && from == ORIGIN_COMMAND_LINE) {
-        if (layout.stages == 1)
+        if (of_replica == 1)
             err_set(ERR_RANGE, "replicas is %d, but %d processes have been started: leave it out",
                     e->replicas, there);
         else
             err_set(ERR_RANGE,
                     "replicas is %d, but %d processes have been started, %d for each replica: "
                     "replicas=%d",
-                    e->replicas, there, layout.stages, replicas);
+                    e->replicas, there, of_replica, replicas);
         return RUN_BLAME(c, RUN_ROW(execution.replicas));
     }
     if (there > 1)

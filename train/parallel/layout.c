@@ -10,8 +10,8 @@
 
 void layout_init(struct layout *l, int n_layer, int replicas)
 {
-    *l =
-        (struct layout){.stages = 1, .replicas = replicas, .n_layer = n_layer, .layers = {n_layer}};
+    *l = (struct layout){
+        .stages = 1, .tensor = 1, .replicas = replicas, .n_layer = n_layer, .layers = {n_layer}};
 }
 
 static bool is_none(const char *text)
@@ -113,8 +113,14 @@ struct model_stage layout_stage(const struct layout *l, int stage)
 struct rank_group layout_replicas(const struct layout *l)
 {
     const int rank = world_rank();
-    return (struct rank_group){.first = layout_stage_of(l, rank),
-                               .distance = l->stages,
+    return (struct rank_group){.first = rank % (l->stages * l->tensor),
+                               .distance = l->stages * l->tensor,
                                .size = l->replicas,
                                .own = layout_replica_of(l, rank)};
+}
+
+struct rank_group layout_tensor_group(const struct layout *l)
+{
+    const int rank = world_rank(), own = layout_tensor_of(l, rank);
+    return (struct rank_group){.first = rank - own, .distance = 1, .size = l->tensor, .own = own};
 }

@@ -2,9 +2,11 @@
 #define PRATTLE_TRAIN_PARALLEL_LAYOUT_H
 /*
  * Which rank has what of a model: replicas, which share the windows of a step, each a pipeline of
- * stages, which share the layers. Ranks of a replica are one behind another:
+ * stages, which share the layers, each of these so many ranks that share the layers' heads and
+ * columns (tensor parallelism, model/shard.h). Ranks of a replica are one behind another:
  *
  *   replicas 2, stages 3      rank 0 1 2 | 3 4 5
+ *   replicas 2, tensor 3      rank 0 1 2 | 3 4 5
  */
 #include "model/config.h"
 #include "train/parallel/group.h"
@@ -13,12 +15,12 @@
 enum { LAYOUT_MAX_STAGES = CONFIG_MAX_LAYERS + 1 };
 
 struct layout {
-    int stages, replicas;
+    int stages, replicas, tensor;
     int n_layer;
     int layers[LAYOUT_MAX_STAGES]; /* [stages] */
 };
 
-/* The whole model in each of so many replicas. */
+/* The whole model in each of so many replicas, each one rank. */
 void layout_init(struct layout *l, int n_layer, int replicas);
 /*
  * The stages of layers_per_device: "", "none", or a list as "[0, 4, 4, 4]" or "4,4,4". ERR_RANGE,
@@ -32,19 +34,26 @@ void layout_suggest(char *out, size_t n, int stages, int n_layer);
 
 static inline int layout_stage_of(const struct layout *l, int rank)
 {
-    return rank % l->stages;
+    return rank / l->tensor % l->stages;
 }
 static inline int layout_replica_of(const struct layout *l, int rank)
 {
-    return rank / l->stages;
+    return rank / (l->stages * l->tensor);
+}
+/* The rank's place among those that share a stage. */
+static inline int layout_tensor_of(const struct layout *l, int rank)
+{
+    return rank % l->tensor;
 }
 static inline int layout_rank(const struct layout *l, int replica, int stage)
 {
-    return replica * l->stages + stage;
+    return (replica * l->stages + stage) * l->tensor;
 }
 /* What a stage has of the model. */
 struct model_stage layout_stage(const struct layout *l, int stage);
-/* This rank's peers: the same stage of all replicas. */
+/* This rank's peers: the same part of all replicas. */
 struct rank_group layout_replicas(const struct layout *l);
+/* Those with which it shares its stage. */
+struct rank_group layout_tensor_group(const struct layout *l);
 
 #endif

@@ -45,6 +45,7 @@ enum { RUN_PROBE = 64 };
 struct run_ranks;
 struct run_shares;
 struct run_pipeline;
+struct run_tensor;
 struct run_scatter;
 
 struct run {
@@ -85,6 +86,7 @@ struct run {
     struct run_ranks *ranks; /* NULL: one process */
     struct run_shares *shares;
     struct run_pipeline *pipeline; /* NULL: each rank has all layers */
+    struct run_tensor *tensor;     /* NULL: each rank has whole layers */
     struct run_scatter *scatter;   /* zero=2; NULL: all gradients are kept until the step is whole */
     bool joined;                   /* the others follow rank 0's word */
     const token_id *ids, *labels;

@@ -12,6 +12,7 @@
 #include "train/run/ranks_check.h"
 #include "train/run/report.h"
 #include "train/run/take_step.h"
+#include "train/run/tensor_step.h"
 #include "weights/load.h"
 #include "train/step/weights_init.h"
 
@@ -45,7 +46,8 @@ static int open_layout(struct run *r)
     if (world_size() == 1)
         return 0;
     int rc = layout_read(&r->layout, r->config.execution.layers_per_device, n_layer);
-    r->layout.replicas = world_size() / r->layout.stages;
+    r->layout.tensor = r->config.execution.tensor_parallel;
+    r->layout.replicas = world_size() / (r->layout.stages * r->layout.tensor);
     return rc;
 }
 
@@ -74,6 +76,8 @@ static int open_weights(struct run *r, const struct model_files *open)
         rc = params_need_memory(p, "training the model in use");
     if (rc != 0)
         return rc;
+    if (run_tensor_is_on(r))
+        return run_tensor_open(r, from, precision);
     if (!r->phased.streams)
         return weights_init_stage(&r->weights, r->model, from, precision, &stage,
                                   r->events.progress);
@@ -173,6 +177,7 @@ void run_free(struct run *r)
     activation_stats_release(&r->activation_stats);
     optimizer_free(r->optimizer);
     weights_release(&r->weights);
+    run_tensor_close(r);
     run_publish_close(r);
     run_adapter_close(r);
     batches_free(r->batches);

@@ -10,6 +10,7 @@
 #include "train/run/adapter.h"
 #include "train/run/inside.h"
 #include "train/run/ranks.h"
+#include "train/run/tensor_step.h"
 #include "train/step/step.h"
 #include "weights/model_source.h"
 #include "weights/panel_stream.h"
@@ -75,8 +76,9 @@ static bool is_within_step(const struct run *r)
 static int make_room(struct run *r, size_t bytes)
 {
     struct model_before *b = &r->before;
-    const size_t idle = r->step == NULL || is_within_step(r) || r->weights.disk != NULL
-                            ? 0
+    const size_t idle = r->step == NULL || is_within_step(r) || r->weights.disk != NULL ? 0
+                        : r->tensor != NULL
+                            ? run_tensor_weights(r)->n * dtype_bytes(r->weights.dtype)
                             : r->trainable.n * dtype_bytes(r->trainable.dtype);
     run_publish_forget(r);
     b->idle = idle == 0 ? NULL : step_gradients(r->step);

@@ -168,7 +168,8 @@ enum run_order run_ranks_follow(struct run *r)
 bool run_ranks_divide(struct run *r)
 {
     struct run_ranks *k = r->ranks;
-    const bool fixed = r->layout.stages > 1 || r->scatter != NULL; /* which takes turns */
+    const bool fixed =
+        r->layout.stages > 1 || r->layout.tensor > 1 || r->scatter != NULL; /* which takes turns */
     if (k == NULL || fixed || k->waits.steps < k->divide_steps)
         return false;
     const bool moves = division_balance(run_shares_firsts(r), r->config.training.gradient_blocks,
@@ -182,10 +183,12 @@ bool run_ranks_divide(struct run *r)
     return true;
 }
 
-/* The stages of a pipeline wait for each other in any case. */
+/* The ranks of a replica wait for each other in any case. */
 double run_ranks_waited(struct run *r, int *rank)
 {
-    return r->ranks == NULL || r->layout.stages > 1 ? 0 : waits_take_line(&r->ranks->waits, rank);
+    return r->ranks == NULL || r->layout.stages > 1 || r->layout.tensor > 1
+               ? 0
+               : waits_take_line(&r->ranks->waits, rank);
 }
 
 /* What rank 0 makes of the step, to all. */

@@ -90,7 +90,7 @@ void run_fill_metrics(struct run *r)
 int run_devices(const struct run *r, struct buf *out)
 {
     struct step_config step;
-    if (r->layout.stages == 1)
+    if (r->layout.stages == 1 && r->layout.tensor == 1)
         return 0;
     run_config_step(&r->config, &r->model->config, &step);
     return run_config_devices(&r->config, &r->model->config, &step, r->model->params.dtype, out);

@@ -27,6 +27,11 @@ static int check_layout(const struct run_config *c, const struct config *shape,
                         const struct scaling_layout *l)
 {
     const int micro = c->training.gradient_accumulation;
+    if (c->execution.tensor_parallel > 1)
+        return err_set(ERR_RANGE,
+                       "tensor_parallel is %d, which the plan of a cluster does not reckon: "
+                       "tensor_parallel=1",
+                       c->execution.tensor_parallel);
     if (l->blocks < l->replicas || micro % l->blocks != 0)
         return err_set(ERR_RANGE, "%d replicas need %d or more gradient_blocks that divide %d",
                        l->replicas, l->replicas, micro);

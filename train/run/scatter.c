@@ -7,6 +7,7 @@
 #include "model/schema.h"
 #include "train/parallel/reduce_scatter.h"
 #include "train/run/inside.h"
+#include "train/run/tensor_step.h"
 
 struct run_scatter {
     struct reduce_scatter *gradients;
@@ -151,6 +152,7 @@ void run_scatter_abandon(struct run *r)
 
 const void *run_scatter_gradients(const struct run *r)
 {
-    return r->scatter == NULL ? step_gradients(r->step)
-                              : reduce_scatter_slice(r->scatter->gradients);
+    return r->tensor != NULL    ? run_tensor_gradients(r)
+           : r->scatter != NULL ? reduce_scatter_slice(r->scatter->gradients)
+                                : step_gradients(r->step);
 }

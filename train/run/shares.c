@@ -6,6 +6,7 @@
 #include "train/parallel/reduction.h"
 #include "train/run/inside.h"
 #include "train/run/scatter.h"
+#include "train/run/tensor_step.h"
 
 struct run_shares {
     struct reduction *reductions[2]; /* of each span; NULL: there is one replica */
@@ -19,6 +20,9 @@ struct run_shares {
 
 static struct spans stage_spans(const struct run *r, int rank)
 {
+    if (r->tensor != NULL)
+        return (struct spans){.n = 1,
+                              .at = {run_tensor_slice(r, layout_tensor_of(&r->layout, rank))}};
     if (r->layout.stages == 1)
         return (struct spans){.n = 1, .at = {{0, r->trainable.n}}};
     const struct model_stage s = layout_stage(&r->layout, layout_stage_of(&r->layout, rank));
@@ -47,8 +51,8 @@ static bool speaks(const struct run *r, int rank, enum run_share what)
 
 bool run_shares_is_divided(const struct run *r, enum run_share what)
 {
-    return r->shares != NULL &&
-           (r->layout.stages > 1 || (what == SHARE_STATE && r->shares->sliced));
+    return r->shares != NULL && (r->layout.stages > 1 || r->tensor != NULL ||
+                                 (what == SHARE_STATE && r->shares->sliced));
 }
 
 /* ---- an optimizer whose state is shared ---- */
@@ -80,7 +84,7 @@ static bool is_any(void *user, bool here)
 
 static void open_share(struct run *r)
 {
-    struct optimizer_share share = {.own_gradients = r->scatter != NULL,
+    struct optimizer_share share = {.own_gradients = r->scatter != NULL || r->tensor != NULL,
                                     .spread_sums = spread_sums,
                                     .any = is_any,
                                     .user = r};
@@ -95,10 +99,23 @@ static void open_share(struct run *r)
 
 /* ---- opening ---- */
 
+/* Of shards, which have no pieces of work, slices of any length. */
+static int open_shard_reduction(struct run *r, const struct rank_group *peers)
+{
+    size_t *bounds = r->shares->bounds;
+    const size_t n = run_tensor_weights(r)->n, size = (size_t)peers->size;
+    for (size_t i = 0; i <= size; i++)
+        bounds[i] = n / size * i + n % size * i / size;
+    return reduction_new(&r->shares->reductions[0], peers, r->shares->firsts, bounds,
+                         r->weights.dtype);
+}
+
 /* One for each span, since slices are parts of one. */
 static int open_reductions(struct run *r)
 {
     const struct rank_group peers = layout_replicas(&r->layout);
+    if (r->tensor != NULL)
+        return open_shard_reduction(r, &peers);
     const struct spans own = stage_spans(r, world_rank());
     int rc = 0;
     for (int i = 0; i < own.n && rc == 0; i++) {
@@ -196,10 +213,14 @@ void run_shares_add(struct run *r)
                           !k->sliced);
     if (r->layout.stages > 1)
         world_broadcast(&r->sum, sizeof r->sum, 0);
+    if (r->tensor != NULL)
+        run_tensor_gather_gradients(r);
 }
 
 void run_shares_spread_weights(struct run *r)
 {
+    if (r->tensor != NULL)
+        run_tensor_spread_weights(r);
     for (int i = 0; i < 2 && r->shares != NULL && r->shares->sliced; i++)
         if (r->shares->reductions[i] != NULL)
             reduction_spread(r->shares->reductions[i], weights_block(&r->trainable),

@@ -17,6 +17,7 @@
 #include "train/run/publish.h"
 #include "train/run/ranks.h"
 #include "train/run/scatter.h"
+#include "train/run/tensor_step.h"
 #include "train/step/phased.h"
 
 #include <inttypes.h>
@@ -52,8 +53,9 @@ int run_fit_team(struct run *r)
         s.stage = r->weights.stage;
         s.slots = run_pipeline_slots(r);
     }
+    run_tensor_fit(r, &s);
     if (!r->phased.streams) {
-        int rc = step_new(&r->step, &r->weights, &s);
+        int rc = step_new(&r->step, run_tensor_weights(r), &s);
         if (rc == 0)
             run_scatter_fit_step(r);
         return rc;
@@ -161,16 +163,18 @@ static void add_result(struct step_result *sum, const struct step_result *one)
     sum->n_correct += one->n_correct;
 }
 
-static int take_micro_batch(struct run *r)
+/* *stopped: the step does not go on, which others have said. */
+static int take_micro_batch(struct run *r, bool *stopped)
 {
     const struct training_section *t = &r->config.training;
     double begun = clock_s();
-    int rc = take_batch(r);
-    if (rc == 0)
+    int rc = interrupt_pending() ? err_set(ERR_INTERRUPTED, "paused") : take_batch(r);
+    *stopped = !run_tensor_ready(r, rc == 0 && !run_ranks_stopped(r));
+    if (rc == 0 && !*stopped)
         rc = step_run(r->step, &r->sum, r->ids, r->labels, t->micro_batch_size, t->sequence_length,
                       (float)loss_factor(r), r->sequence, true);
     spend_time(r, begun);
-    if (rc != 0)
+    if (rc != 0 || *stopped)
         return rc;
     r->ids = NULL;
     r->micro++;
@@ -355,12 +359,13 @@ static int take_micro_batches(struct run *r)
 {
     const int n = run_ranks_micro(r);
     const double begun = clock_s();
+    bool stopped = false;
     int rc = begin_work(r);
     spend_time(r, begun);
-    while (rc == 0 && r->micro < n && !run_ranks_stopped(r)) {
+    while (rc == 0 && r->micro < n && !stopped) {
         if (r->events.tick != NULL)
             r->events.tick(r->events.user, &r->metrics, r->state.step, (double)r->micro / n);
-        rc = interrupt_pending() ? err_set(ERR_INTERRUPTED, "paused") : take_micro_batch(r);
+        rc = take_micro_batch(r, &stopped);
     }
     return rc;
 }

@@ -86,6 +86,11 @@ static void ranks_have_their_places(void **state)
     assert_true(first.ends && !first.alone && first.first == 0 && first.last == 0);
     assert_true(!last.ends && last.first == 4 && last.last == 12);
     layout_init(&l, 12, 3);
+    l.tensor = 2;
+    assert_int_equal(layout_rank(&l, 2, 0), 4);
+    assert_int_equal(layout_replica_of(&l, 5), 2);
+    assert_int_equal(layout_tensor_of(&l, 5), 1);
+    assert_int_equal(layout_stage_of(&l, 5), 0);
     const struct model_stage all = layout_stage(&l, 0);
     assert_true(all.ends && all.alone && all.last == 12);
 }

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# seconds: 900
+# Tensor parallelism leaves what one process leaves, to the last bit.
+. "$(dirname "$0")/../cli/lib.sh.inc"
+. tests/mpi/mpi.sh.inc
+MODEL=$MODEL,n_head=4,vocab_size=700
+cd "$TMPDIR" || exit 1
+
+for precision in float32 float16; do
+    one whole micro_batch_size=2 precision=$precision >/dev/null
+    want=$(digest whole)
+    got= wants=
+    # Processes, those of a replica, windows of a micro-batch, recomputed layers, parts of the vocabulary.
+    while read -r n_ranks of micro recompute parts; do
+        many "$n_ranks" some tensor_parallel="$of" micro_batch_size="$micro" precision=$precision \
+            recompute="$recompute" embedding_serialization_factor="$parts" </dev/null >log 2>err
+        got+="$n_ranks/$of $(digest some) " wants+="$n_ranks/$of $want "
+    done <<'LAYOUTS'
+2 2 1 none 1
+3 3 2 all 1
+4 4 4 0 1
+2 2 2 none 3
+4 2 1 1 1
+LAYOUTS
+    is "$precision: 2, 3 and 4 processes, 1 and 2 replicas, micro-batches of 1, 2 and 4" "$wants" "$got"
+done
+MODEL=$MODEL,tie_word_embeddings=off
+more="eval_every=10 optimizer=lamb log_grads_every=10 sample_every=10 sample_tokens=4 save_every=6 serialized_seq_len=24"
+one whole micro_batch_size=2 $more >log
+many 3 some micro_batch_size=2 tensor_parallel=3 $more >log3 2>err
+is "with a head of its own, LAMB, validation, samples and checkpoints too" "$(digest whole)" "$(digest some)"
+is "and the same lines, but for speed" "$(sed -E 's/[0-9.]+ (tokens|samples).*left//' log | grep ^step | grep -o '.*rate [^ ]*')" \
+    "$(grep ^step log3 | grep -o '.*rate [^ ]*')"
+figures() { grep -oE '"(step|loss|accuracy|tokens|h\.[0-9][a-z_.]*|wte[a-z.]*|mean|std)":[0-9.e-]*' "$1/metrics.jsonl"; }
+is "the lines of metrics, with those of all layers" "$(figures whole)" "$(figures some)"
+is "nothing on standard error" "" "$(cat err)"
+# devices: the rows of a table, without bytes.
+devices() { grep -E '^  [0-9] ' | tr -s ' ' | sed -E 's/ [0-9.]+ MiB$//'; }
+is "a table says who has what" " 0 $(hostname) 0-1 tokens 0-255
+ 1 $(hostname) 2 tokens 256-511
+ 2 $(hostname) 3 tokens 512-699" "$(devices <log3)"
+is "and the plan too" " 0 0-1 tokens 0-511
+ 1 2-3 tokens 512-699" "$("$PRATTLE" $(words planned tensor_parallel=2) --plan | devices)"
+
+# Another layout goes on.
+rm -rf some
+STEPS=5 one some micro_batch_size=2 >/dev/null
+go_on() { local n=$1 steps=$2; shift 2; ranks "$n" train resume some steps="$steps" --threads 1 "$@" >/dev/null 2>err; }
+go_on 2 10 tensor_parallel=2
+go_on 3 13 tensor_parallel=3
+go_on 4 15 tensor_parallel=2
+go_on 2 17 tensor_parallel=1 layers_per_device=[1,1]
+"$PRATTLE" train resume some steps=20 layers_per_device=none replicas=1 --threads 1 >/dev/null
+one whole micro_batch_size=2 steps=5 >/dev/null # the length is part of the schedule
+for steps in 10 13 15 17 20; do "$PRATTLE" train resume whole steps=$steps --threads 1 >/dev/null; done
+is "1, 2, 3, 2 x 2, 2 stages and 1 go on with what the others began" "$(digest whole)" "$(digest some)"
+
+# What is refused, with what would do.
+refused() { local n=$1; shift; many "$n" refused "$@" 2>&1 </dev/null; }
+has "more than there are heads" "tensor_parallel is 5, must be at most the model's heads, 4" "$(refused 5 tensor_parallel=5)"
+has "  or another number of processes" "tensor_parallel is 3, and 4 processes are not a multiple of that: tensor_parallel=4" \
+    "$(refused 4 tensor_parallel=3)"
+has "  or of replicas" "replicas is 2, but 2 processes have been started, 2 for each replica: replicas=1" \
+    "$(refused 2 tensor_parallel=2 replicas=2)"
+has "  or a pipeline" "tensor_parallel=1, or layers_per_device=none" "$(refused 2 tensor_parallel=2 layers_per_device=[1,1])"
+has "  or an adapter" "an adapter is trained with the whole model in each process: tensor_parallel=1" \
+    "$(refused 2 tensor_parallel=2 lora.rank=2)"
+has "  or moments that replicas divide" "zero is 1, but tensor_parallel=2 divides the moments itself: zero=0" \
+    "$(refused 2 tensor_parallel=2 zero=1)"
+has "  or activations" "no process has all of a layer's activations: log_activations_every=0" \
+    "$(refused 2 tensor_parallel=2 log_activations_every=5)"
+
+# Started by prattle, stopped, and killed.
+one whole micro_batch_size=2 >/dev/null
+one some micro_batch_size=2 tensor_parallel=2 replicas=2 >log 2>err
+is "tensor_parallel and replicas start as many processes" "$(digest whole)" "$(digest some)"
+begin() {
+    set -m
+    rm -rf "$1"
+    STEPS=1000000
+    "$PRATTLE" $(words "$TMPDIR/$1" micro_batch_size=1 save_every=20 log_every=100000 tensor_parallel=3) >log 2>err &
+    launcher=$!
+    set +m
+    STEPS=20
+    until_saved "$1"
+    ranks=($(pgrep -P "$(pgrep -P $launcher mpirun)"))
+}
+begin int
+kill -INT $launcher; wait $launcher
+is "Ctrl-C ends it as one process" "130 0" "$? $(gone "$TMPDIR/int")"
+saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` goes on from there\]$/\1/p' log)
+is "and is kept" "step-$(printf %06d "$saved")" "$(basename "$(ls -d int/step-* | tail -n 1)")"
+begin rank
+kill -9 "${ranks[2]}"; wait $launcher
+is "a rank is killed: nothing is left" "1 0" "$? $(gone "$TMPDIR/rank")"
+has "  and it is named" "rank 2 ($(hostname)) was lost: killed by signal 9; " "$(told err)"
+has "  the newest checkpoint is whole" "[finished at step" \
+    "$("$PRATTLE" train resume rank steps=1 tensor_parallel=1 2>&1 | tail -n 3)"
+finish

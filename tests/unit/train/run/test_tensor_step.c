@@ -1,0 +1,79 @@
+/* A run by the ranks of tensor parallelism comes to the end of one by one process, however often
+ * one of its ranks stops it on the way. */
+#include "tests/lib/trial.h"
+
+#include "model/base/par.h"
+#include "tests/lib/crowd.h"
+#include "train/parallel/world.h"
+
+/* In children of the test, where a failed assertion would go nowhere. */
+#define EXPECT(condition)                                                                          \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            world_end_all(1);                                                                      \
+    } while (0)
+
+struct tensor_trial {
+    struct trial *t;
+    const char *const *mode;
+    int raising, every; /* the rank that is stopped, at each of so many micro-batches; 0: none is */
+};
+
+static void act_rank(void *arg)
+{
+    const struct tensor_trial *p = arg;
+    struct run *r;
+    struct ticks ticks = {.every = p->every};
+    const bool raises = p->every > 0 && world_rank() == p->raising;
+    const struct run_events e = {.tick = raises ? raise_at_tick : NULL, .user = &ticks};
+    const char *words[6] = {NULL};
+    int rc, n = 0, pauses = 0;
+    par_open(1, false);
+    for (; p->mode[n] != NULL; n++)
+        words[n] = p->mode[n];
+    words[n] = "tensor_parallel=2";
+    trial_configure(p->t, words);
+    EXPECT(run_new(&r, &p->t->config, p->t->model, NULL, &e) == 0);
+    EXPECT(run_join(r, 0) == 0);
+    while ((rc = run_go(r)) == ERR_INTERRUPTED && pauses < 1000) {
+        interrupt_clear();
+        pauses++;
+    }
+    EXPECT(rc == 0);
+    EXPECT(world_rank() > 0 || p->every == 0 || pauses > 2);
+    run_free(r);
+}
+
+static void check_ranks(int mode, int raising, int every)
+{
+    struct trial t;
+    struct tensor_trial p = {&t, trial_modes[mode], raising, every};
+    trial_open(&t, p.mode);
+    par_close(); /* no threads where processes are forked */
+    assert_int_equal(crowd_run(2, act_rank, &p), 0);
+    trial_expect_reference(&t, p.mode);
+    trial_close(&t);
+}
+
+static void ranks_come_to_one_end(void **state)
+{
+    (void)state;
+    for (int mode = 0; mode < N_TRIAL_MODES; mode++)
+        check_ranks(mode, 0, 0);
+}
+
+static void stopped_by_any_rank_too(void **state)
+{
+    (void)state;
+    check_ranks(0, 0, 5);
+    check_ranks(1, 1, 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_come_to_one_end),
+        cmocka_unit_test(stopped_by_any_rank_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,142 @@
+#include "train/run/tensor_step.h"
+
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "model/base/profile.h"
+#include "train/parallel/shard_exchange.h"
+#include "train/parallel/sum_ring.h"
+#include "train/run/inside.h"
+#include "train/step/step.h"
+#include "train/step/weights_init.h"
+
+struct run_tensor {
+    struct rank_group group; /* the ranks of this replica */
+    struct shard shard;
+    struct weights own; /* of the shard */
+    struct sum_ring *ring;
+    struct shard_exchange *exchange;
+    size_t *bounds;  /* [size + 1], of slices */
+    void *gradients; /* of the slice */
+    size_t gradient_bytes;
+    bool *ready; /* [size] */
+};
+
+bool run_tensor_is_on(const struct run *r)
+{
+    return r->layout.tensor > 1;
+}
+
+static int open_slices(struct run *r)
+{
+    struct run_tensor *t = r->tensor;
+    const struct optimizer_layout l = weights_layout(&r->weights);
+    const size_t size = (size_t)t->group.size;
+    t->bounds = mem_array(size + 1, sizeof *t->bounds);
+    t->ready = mem_array(size, sizeof *t->ready);
+    if (t->bounds == NULL || t->ready == NULL)
+        return ERR_NOMEM;
+    optimizer_layout_slices(&l, t->group.size, t->bounds);
+    t->gradient_bytes = run_tensor_slice(r, t->group.own).n * dtype_bytes(r->weights.dtype);
+    t->gradients = mem_map("gradient slice", t->gradient_bytes);
+    return t->gradients == NULL ? ERR_NOMEM
+                                : shard_exchange_new(&t->exchange, &t->group, &r->model->config,
+                                                     t->bounds, r->weights.dtype);
+}
+
+int run_tensor_open(struct run *r, const struct source *from, enum dtype precision)
+{
+    if (!world_threaded()) /* sums are sent by the team */
+        return err_set(ERR_UNSUPPORTED, "this MPI serves one thread of a process alone, which "
+                                        "tensor_parallel cannot do with: tensor_parallel=1");
+    struct run_tensor *t = r->tensor = mem_alloc(sizeof *t);
+    if (t == NULL)
+        return ERR_NOMEM;
+    t->group = layout_tensor_group(&r->layout);
+    shard_init(&t->shard, &r->model->config, t->group.size, t->group.own);
+    int rc = sum_ring_new(&t->ring, &t->group);
+    if (rc == 0)
+        rc = weights_init_shard(&r->weights, &t->own, r->model, from, precision, &t->shard,
+                                r->events.progress);
+    if (rc == 0)
+        rc = open_slices(r);
+    if (rc == 0)
+        t->shard.link = sum_ring_link(t->ring);
+    return rc;
+}
+
+void run_tensor_close(struct run *r)
+{
+    struct run_tensor *t = r->tensor;
+    if (t == NULL)
+        return;
+    weights_release(&t->own);
+    sum_ring_free(t->ring);
+    shard_exchange_free(t->exchange);
+    mem_unmap(t->gradients, t->gradient_bytes);
+    mem_free(t->bounds);
+    mem_free(t->ready);
+    mem_free(t);
+    r->tensor = NULL;
+}
+
+/* The first rank has most of the vocabulary: rows of the loss that fit there fit everywhere. */
+void run_tensor_fit(const struct run *r, struct step_config *s)
+{
+    const struct config *whole = &r->model->config;
+    struct shard most;
+    struct config shape;
+    if (r->tensor == NULL)
+        return;
+    shard_init(&most, whole, r->tensor->group.size, 0);
+    shard_config(&shape, whole, &most);
+    s->loss_rows = step_loss_rows(&shape, s);
+    s->shard = &r->tensor->shard;
+}
+
+struct weights *run_tensor_weights(struct run *r)
+{
+    return r->tensor == NULL ? &r->weights : &r->tensor->own;
+}
+
+struct span run_tensor_slice(const struct run *r, int place)
+{
+    const size_t *bounds = r->tensor->bounds;
+    return (struct span){bounds[place], bounds[place + 1] - bounds[place]};
+}
+
+bool run_tensor_ready(struct run *r, bool ready)
+{
+    struct run_tensor *t = r->tensor;
+    if (t == NULL)
+        return ready;
+    const enum profile_part was = profile_set(PART_WAITS);
+    group_all_gather(&t->group, t->ready, &ready, sizeof ready);
+    profile_resume(was);
+    for (int i = 0; i < t->group.size; i++)
+        ready &= t->ready[i];
+    return ready;
+}
+
+void run_tensor_gather_gradients(struct run *r)
+{
+    struct run_tensor *t = r->tensor;
+    const enum profile_part was = profile_set(PART_WAITS);
+    shard_exchange_gather(t->exchange, t->gradients, step_gradients(r->step));
+    profile_resume(was);
+}
+
+void run_tensor_spread_weights(struct run *r)
+{
+    struct run_tensor *t = r->tensor;
+    const enum profile_part was = profile_set(PART_WAITS);
+    const size_t first = run_tensor_slice(r, t->group.own).first;
+    shard_exchange_spread(t->exchange, weights_block(&t->own),
+                          (const char *)weights_block(&r->weights) +
+                              first * dtype_bytes(r->weights.dtype));
+    profile_resume(was);
+}
+
+const void *run_tensor_gradients(const struct run *r)
+{
+    return r->tensor->gradients;
+}

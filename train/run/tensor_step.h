@@ -1,0 +1,43 @@
+#ifndef PRATTLE_TRAIN_RUN_TENSOR_STEP_H
+#define PRATTLE_TRAIN_RUN_TENSOR_STEP_H
+/*
+ * Tensor parallelism in a run (model/shard.h): the ranks of a replica compute every micro-batch
+ * together, each with its shard of the weights, and gradients of the same layout. The optimizer's
+ * pieces of work are runs of the whole block, so each rank updates a slice of that and has its
+ * moments (parallel/shard_exchange.h):
+ *
+ *   shard      weights --> gradients . . . . weights
+ *                              |                ^
+ *   slice                  gradients -------> weights, moments
+ *
+ * r->weights are the whole block, of which this rank has its slice. Nothing is computed twice but
+ * what is C wide; a rank that stops does so between two micro-batches, with all of its replica.
+ */
+#include "train/step/step_config.h"
+#include "train/step/weights.h"
+
+struct run;
+struct source;
+
+/* Where the layout has several ranks for each replica; else nothing. By each rank alone: r->weights
+ * and the shard, from the model's files where they are open. */
+bool run_tensor_is_on(const struct run *r);
+int run_tensor_open(struct run *r, const struct source *from, enum dtype precision);
+void run_tensor_close(struct run *r);
+/* For the step that is to be made. */
+void run_tensor_fit(const struct run *r, struct step_config *s);
+/* Those that the step computes with: the shard, or r->weights. */
+struct weights *run_tensor_weights(struct run *r);
+/* This rank's slice of the block, or that of another place in its replica. */
+struct span run_tensor_slice(const struct run *r, int place);
+
+/* By all of the replica, before each micro-batch: whether all are ready for it. Without tensor
+ * parallelism, whether this rank is. */
+bool run_tensor_ready(struct run *r, bool ready);
+/* By all of the replica: the gradients of a step to the slices; updated weights to the shards. */
+void run_tensor_gather_gradients(struct run *r);
+void run_tensor_spread_weights(struct run *r);
+/* This rank's slice of the gradients. */
+const void *run_tensor_gradients(const struct run *r);
+
+#endif

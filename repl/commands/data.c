@@ -34,6 +34,21 @@ static size_t cut_before_end(const char *text, size_t n, const char *end)
     return n;
 }
 
+/* One space for any blanks, and none at the beginning: a centred title has more than a screen. */
+static void join_blanks(struct buf *text)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < text->n; i++) {
+        const bool blank = strchr(" \t\r\n", text->data[i]) != NULL && text->data[i] != '\0';
+        if (!blank)
+            text->data[to++] = text->data[i];
+        else if (to > 0 && text->data[to - 1] != ' ')
+            text->data[to++] = ' ';
+    }
+    if (text->n > 0)
+        text->data[text->n = to] = '\0';
+}
+
 /* How the stream begins, as text on one line. */
 static int show_beginning(const struct dataset *d, const struct tokenizer *t)
 {
@@ -43,9 +58,7 @@ static int show_beginning(const struct dataset *d, const struct tokenizer *t)
     int rc = dataset_read(d, ids, 0, n);
     if (rc == 0)
         rc = tokenizer_decode(t, &text, ids, n);
-    for (size_t i = 0; i < text.n; i++)
-        if (text.data[i] == '\n' || text.data[i] == '\t' || text.data[i] == '\r')
-            text.data[i] = ' ';
+    join_blanks(&text);
     size_t fits = term_fit(buf_text(&text), text.n, term_width(stdout) - 20);
     const token_id eos = tokenizer_eos(t);
     if (rc == 0 && eos != TOKEN_NONE)

@@ -118,9 +118,7 @@ int cmd_model(struct repl *r, const struct call *c)
     const struct model *m = r->model;
     const struct config *k = &m->config;
     char text[160];
-    fputs(term_bold(stdout), stdout);
-    term_print(stdout, m->name);
-    printf("%s\n", term_plain(stdout));
+    wrap_say(stdout, term_bold(stdout), "%s", m->name);
     wrap_row("from", m->source);
     snprintf(text, sizeof text, "%d layers, %d heads, width %d, feed-forward %d", k->n_layer,
              k->n_head, k->n_embd, k->n_inner);

@@ -187,12 +187,13 @@ double train_peak_gib(void)
 
 static void show_head(const char *state, const char *path, const char *label, const char *more)
 {
-    char shown[SHOWN], named[SHOWN];
-    printf("%s%s%s in %s", term_bold(stdout), state, term_plain(stdout),
-           file_show(shown, sizeof shown, path));
+    char shown[SHOWN], named[SHOWN] = "", head[16], text[2 * SHOWN + 80];
     if (*label != '\0')
-        printf(", labelled %s", file_show(named, sizeof named, label));
-    printf("%s\n", more);
+        file_show(named, sizeof named, label);
+    snprintf(text, sizeof text, "in %s%s%s%s\n", file_show(shown, sizeof shown, path),
+             *named == '\0' ? "" : ", labelled ", named, more);
+    snprintf(head, sizeof head, "%s ", state);
+    wrap_labelled(stdout, term_bold(stdout), head, text);
 }
 
 static int show_line(const struct metrics *m)

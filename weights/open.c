@@ -7,6 +7,7 @@
 #include "weights/bundled/bundled.h"
 #include "weights/find.h"
 #include "weights/foreign/source_foreign.h"
+#include "weights/gpt2_tokenizer.h"
 #include "weights/gguf/source_gguf.h"
 #include "weights/hf/adapter_file.h"
 #include "weights/hf/hf_files.h"
@@ -227,6 +228,8 @@ int source_open(struct source *s, const char *path, uint64_t seed, bool need_wei
     int rc = find_path(&found, &title, path, p);
     if (rc == 0)
         rc = open_path(s, found, need_weights, p);
+    if (rc == 0 && (rc = gpt2_tokenizer_borrow(s, p)) != 0)
+        source_close(s);
     if (rc == 0)
         name_cached(s, found);
     if (rc == 0 && title != NULL) {

@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/gpt2_vocab.h"
 #include "model/kernels/sampling_kernels.h"
 #include "repl/terminal/token_text.h"
 #include "repl/terminal/progress.h"
@@ -12,6 +13,7 @@
 #include "repl/session/answer.h"
 #include "repl/terminal/term.h"
 #include "sampling/score.h"
+#include "sampling/text/prompt.h"
 #include "weights/open.h"
 
 #include <errno.h>
@@ -253,8 +255,10 @@ int cmd_generate(struct repl *r, const struct call *c)
     struct ids ids = {0};
     int rc = 0;
     if (r->model->tokenizer == NULL && s->call.output == OUTPUT_TEXT && !s->batch.jsonl)
-        return err_set(ERR_MISSING, "the model has no tokenizer files to show answers as text; "
-                                    "--output ids prints their IDs");
+        return gpt2_vocab_is(&r->model->config)
+                   ? prompt_need_tokenizer(r->model)
+                   : err_set(ERR_MISSING, "the model has no tokenizer files to show answers as "
+                                          "text; --output ids prints their IDs");
     if (given != NULL && *given != '\0') {
         if ((rc = take_input_ids(r, c, &ids)) == 0)
             rc = answer_ids(r, &ids);

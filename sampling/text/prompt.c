@@ -1,6 +1,7 @@
 #include "sampling/text/prompt.h"
 
 #include "model/base/err.h"
+#include "model/gpt2_vocab.h"
 
 #include <math.h>
 #include <string.h>
@@ -52,15 +53,28 @@ static int add_begin_token(struct ids *text, const struct model *m, const char *
     return ids_add(text, &begin, 1);
 }
 
+int prompt_need_tokenizer(const struct model *m)
+{
+    if (m->tokenizer != NULL)
+        return 0;
+    return gpt2_vocab_is(&m->config)
+               ? err_set(ERR_MISSING, "the model has GPT-2's vocabulary and no tokenizer files: "
+                                      "put GPT-2's vocab.json and merges.txt, or its "
+                                      "tokenizer.json, beside the model, or get gpt2 with `:hub "
+                                      "get gpt2`, and load the model again; `prattle generate "
+                                      "--ids 1,2,3 --output ids` needs none")
+               : err_set(ERR_MISSING,
+                         "the model has no tokenizer files (vocab.json and merges.txt, "
+                         "or tokenizer.json); `prattle generate --ids 1,2,3 --output "
+                         "ids` takes and prints token IDs");
+}
+
 int prompt_encode(struct prompt *p, const struct model *m, const struct generate_config *g,
                   const char *text, size_t n)
 {
     const struct tokenizer *t = m->tokenizer;
     if (t == NULL)
-        return err_set(ERR_MISSING,
-                       "the model has no tokenizer files (vocab.json and merges.txt, or "
-                       "tokenizer.json); `prattle generate --ids 1,2,3 --output ids` takes and "
-                       "prints token IDs");
+        return prompt_need_tokenizer(m);
     const bool begin = g->begin && p->ids.n == 0;
     const bool goes_on = p->ids.n > 0 && !tokenizer_is_special(t, p->ids.data[p->ids.n - 1]);
     p->held_space = n > 0 && text[n - 1] == ' ' && prompt_holds_space(m, g);

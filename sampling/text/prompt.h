@@ -16,6 +16,8 @@ void prompt_release(struct prompt *p);
 /* The begin token, which `begin` adds: bos_token_id or else eos_token_id; TOKEN_NONE: neither is
  * set. */
 token_id prompt_begin_token(const struct model *m);
+/* ERR_MISSING, with what to do: the model has no tokenizer. */
+int prompt_need_tokenizer(const struct model *m);
 /*
  * Encode n bytes and append them to the ids of a prompt. With g->trim, one space at the very end is
  * left out and remembered in held_space, if some token begins with a space: GPT-2 encodes a space

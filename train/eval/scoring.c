@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/gpt2_vocab.h"
 #include "train/parallel/world.h"
 
 #include <stdio.h>
@@ -16,8 +17,13 @@ int eval_need_tokenizer(const struct evaluation *ev)
 {
     if (ev->engine->model->tokenizer != NULL)
         return 0;
-    return err_set(ERR_MISSING, "this model has no tokenizer to read a text with: put vocab.json "
-                                "and merges.txt into its folder");
+    return gpt2_vocab_is(&ev->engine->model->config)
+               ? err_set(ERR_MISSING,
+                         "this model has GPT-2's vocabulary and no tokenizer to read a "
+                         "text with: put GPT-2's vocab.json and merges.txt into its "
+                         "folder, or get gpt2 with `:hub get gpt2`")
+               : err_set(ERR_MISSING, "this model has no tokenizer to read a text with: put "
+                                      "vocab.json and merges.txt into its folder");
 }
 
 size_t eval_limited(const struct evaluation *ev, size_t n)

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# A checkpoint of GPT-2's vocabulary without tokenizer files: what is said, and the tokenizer of gpt2 in the cache.
+. "$(dirname "$0")/lib.sh.inc"
+export XDG_CACHE_HOME=$TMPDIR/cache
+cd "$TMPDIR" || exit 1
+commit=607a30d783dfa663caf39e06633721c8d4cfcd7e
+"$PRATTLE" convert random:gpt2,n_layer=1,n_head=1,n_embd=2,n_positions=16 model.bin >said 2>&1
+write() { "$PRATTLE" generate "a b" --model model.bin --max-new-tokens 2 --ignore-eos 2>&1; }
+has "whose vocabulary it is, and what to do" "the model has GPT-2's vocabulary and no tokenizer files: put GPT-2's vocab.json and merges.txt, or its tokenizer.json, beside the model, or get gpt2 with" "$(write)"
+has "so for an evaluation" "this model has GPT-2's vocabulary and no tokenizer to read a text with" "$("$PRATTLE" eval wikitext said --model model.bin 2>&1)"
+mkdir -p "$HF_HOME/hub/models--gpt2/"{refs,snapshots/$commit}
+printf $commit >"$HF_HOME/hub/models--gpt2/refs/main"
+has "a cache that has no files of it changes nothing" "no tokenizer files: put GPT-2's" "$(write)"
+"$PRATTLE" tokenizer train "$OLDPWD/README.md" words --vocab-size 300 >said 2>&1
+cp words/{vocab.json,merges.txt} "$HF_HOME/hub/models--gpt2/snapshots/$commit/"
+has "the cache's tokenizer is taken, which is said" "takes the tokenizer of gpt2 from the Hugging Face cache" "$(write)"
+is "and reads the prompt" 0 "$(write >/dev/null; echo $?)"
+"$PRATTLE" convert random:gpt2,n_layer=1,n_head=1,n_embd=2,n_positions=16,vocab_size=50256 other.bin >said 2>&1
+has "another vocabulary has another" "the model has no tokenizer files" "$("$PRATTLE" generate a --model other.bin 2>&1)"
+finish

@@ -47,6 +47,11 @@ static void show_report(const struct check_report *k, int n_vocab)
     if (n_vocab > 0)
         snprintf(text + n, sizeof text - (size_t)n, ", all in the vocabulary of %d", n_vocab);
     wrap_row("tokens", text);
+    if (k->indexed > 0) {
+        snprintf(text, sizeof text, "%" PRIu64 " record%s, each where it says", k->indexed,
+                 plural(k->indexed));
+        wrap_row("index", text);
+    }
     if (k->texts > 0) {
         snprintf(text, sizeof text, "%" PRIu64 " document%s, which give the same tokens", k->texts,
                  plural(k->texts));

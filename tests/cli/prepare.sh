@@ -18,7 +18,7 @@ info=$("$PRATTLE" data info out --model $MODEL)
 is "data info reads it" "Megatron 2 32, 16 a document" "$(for f in format documents tokens; do field $f "$info"; done | paste -sd ' ')"
 prepare texts texts/inside >said; rm texts/inside.bin
 mkdir texts/.inside.preparing; echo '{}' >texts/.inside.preparing/state.json
-is "OUT in IN is no text of it" "4 documents, 44 bytes of text" "$(field read "$(rm -f texts/inside.idx; prepare texts texts/inside)")"
+is "OUT in IN is no text of it" "4 documents, 44 bytes of text" "$(field read "$(rm -f texts/inside.idx; prepare texts texts/inside)" | cut -d , -f 1,2)"
 rm -rf texts/inside.* texts/.inside*
 has "an old file is not replaced" "out.bin exists already; --force overwrites it" "$(prepare texts out)"
 has "but when told to" "out: 4 documents" "$(prepare texts out --force)"
@@ -48,6 +48,15 @@ is "half a surrogate pair becomes U+FFFD" '{"text":"a 😀"} {"text":"b � c"} 
 has "and is told once" "2 JSON lines have half a surrogate pair, replaced by U+FFFD; the first is half.jsonl line 2" "$said"
 prepare texts/a.txt texts/b.jsonl tf.tfrecord >said
 is "TFRecord has an index" 4 "$(wc -l <tf.tfrecord.index)"
+is "data check compares it" "4 records, each where it says" "$(field index "$("$PRATTLE" data check tf.tfrecord)")"
+cp tf.tfrecord.index right; entry() { sed "$1" right >tf.tfrecord.index; "$PRATTLE" data check tf.tfrecord 2>&1; }
+read -r at length <<<"$(sed -n 3p right)"
+has "and names the first entry that is wrong" \
+    "tf.tfrecord.index: line 3 says offset $at and length 7, the record is at $at and has $length bytes" "$(entry "3,4s/ .*/ 7/")"
+has "one that is missing" "tf.tfrecord.index has no more entries than the 3 first records of tf.tfrecord" "$(entry 4d)"
+has "one too many" "tf.tfrecord.index has more entries than the 4 records of tf.tfrecord" "$(entry '$p')"
+has "one that is none" "tf.tfrecord.index: line 2 is x, must be an offset and a length" "$(entry 2s/.*/x/)"
+mv right tf.tfrecord.index
 said=$(prepare texts/a.txt texts/b.jsonl parts split=0.5,0.25,0.25 shuffle=on)
 is "a split is three files" "parts-test.bin parts-train.bin parts-validation.bin" "$(ls parts*.bin | paste -sd ' ')"
 is "of its shares" "parts-train: 2 documents" "$(field wrote "$said" | cut -d , -f 1)"
@@ -81,7 +90,7 @@ for form in nanogpt llmc; do
     is "  and no others" "" "$(grep 'look at' <<<"$lacks")"
 done
 printf A >single.txt
-is "one byte" "1 document, 1 byte of text" "$(field read "$(prepare single.txt single)")"
+is "one byte" "1 document, 1 byte of text" "$(field read "$(prepare single.txt single)" | cut -d , -f 1,2)"
 gzip -k two.pkl
 is "compressed too" "$(field tokens "$("$PRATTLE" data info two.pkl)")" "$(field tokens "$("$PRATTLE" data info two.pkl.gz)")"
 mkdir pickles; cp two.pkl pickles/; printf '\200\2}.' >pickles/meta.pkl

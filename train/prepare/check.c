@@ -6,6 +6,7 @@
 #include "train/data/dataset.h"
 #include "train/data/source.h"
 #include "train/data/text_reader.h"
+#include "train/prepare/check_index.h"
 
 #include <inttypes.h>
 
@@ -64,6 +65,23 @@ static int check_ids(struct check_report *r, const struct dataset *d, const stru
             rc = progress_step(p, "checking tokens", at + n, d->n_tokens);
     }
     mem_free(ids);
+    return rc;
+}
+
+/* Of TFRecord files; training does not need them. */
+static int check_indexes(struct check_report *r, const char *paths, const struct progress *p)
+{
+    struct data_sources s;
+    int rc = data_sources_find(&s, paths);
+    if (rc != 0)
+        return rc;
+    for (size_t i = 0; i < s.n && rc == 0; i++) {
+        uint64_t n = 0;
+        if (s.list[i].kind == DATA_TFRECORD)
+            rc = check_index(&n, s.list[i].path, p);
+        r->indexed += n;
+    }
+    data_sources_release(&s);
     return rc;
 }
 
@@ -214,8 +232,8 @@ int check_run(struct check_report *r, const char *path, const char *texts,
     char *escaped = rc == 0 ? data_list_path(path) : NULL;
     if (rc == 0)
         rc = escaped == NULL ? ERR_NOMEM : open_data(&d, escaped, t, n_vocab, p);
-    if (rc == 0)
-        rc = check_ids(r, &d, p);
+    if (rc == 0 && (rc = check_ids(r, &d, p)) == 0)
+        rc = check_indexes(r, escaped, p);
     r->documents = d.n_documents;
     r->tokens = d.n_tokens;
     if (rc == 0 && texts != NULL)

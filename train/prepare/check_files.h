@@ -8,6 +8,7 @@ struct check_report {
     uint64_t files, bytes;  /* of a folder; 0: it is none */
     char sum[SHA256_HEX];   /* of their names and sizes, as Languini's integrity_test.py */
     uint64_t lists, listed; /* file lists, and the files that they name */
+    uint64_t indexed;       /* TFRecord records that an index names */
     uint64_t documents, tokens;
     token_id least, most;
     uint64_t texts; /* documents that were compared */

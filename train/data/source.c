@@ -25,6 +25,7 @@
 #include "model/base/words.h"
 #include "train/data/megatron.h"
 #include "train/data/npy.h"
+#include "train/data/packed_head.h"
 #include "train/data/parquet.h"
 #include "train/data/pickle_ids.h"
 #include "train/data/tfrecord.h"
@@ -183,7 +184,7 @@ static int classify_source(struct data_source *s, const char *head, size_t n)
     s->kind = data_is_json_lines(s->packed ? inner : s->path) ? DATA_JSON_LINES : DATA_TEXT;
     if (s->packed && pickle_ids_is_name(inner))
         s->kind = DATA_PICKLE;
-    if (s->packed)
+    if (s->packed && (s->kind != DATA_PICKLE || packed_pickle_may_be(s->path)))
         return 0;
     if (magic == LLMC_GPT2 || magic == LLMC_LLAMA3)
         s->kind = DATA_LLMC;
@@ -196,7 +197,7 @@ static int classify_source(struct data_source *s, const char *head, size_t n)
     else if (npy_is_file(head, n))
         return err_set(ERR_FORMAT, "%s is an array of texts, not of token ids",
                        file_show(shown, sizeof shown, s->path));
-    else if (pickle_ids_is_name(s->path))
+    else if (s->kind == DATA_PICKLE || pickle_ids_is_name(s->path))
         return err_set(ERR_FORMAT, "%s is not a pickled list of lists of token ids",
                        file_show(shown, sizeof shown, s->path));
     else if (text_ends_in(s->path, ".bin") && foreign_format(head, n) == NULL)
@@ -249,7 +250,8 @@ static int classify_file(struct data_sources *all, struct data_source *s, bool *
         rc = classify_source(s, head, n);
     file_close(&f);
     if (rc == ERR_FORMAT && inside && foreign_format(head, n) == NULL &&
-        (data_is_binary(head, n) || pickle_ids_is_name(s->path) || npy_is_file(head, n))) {
+        (data_is_binary(head, n) || s->kind == DATA_PICKLE || pickle_ids_is_name(s->path) ||
+         npy_is_file(head, n))) {
         *skip = true;
         rc = count_binary(all);
     }

@@ -89,6 +89,9 @@ for form in nanogpt llmc; do
     lacks=$("$PRATTLE" data convert out bounds.bin format=$form --force 2>&1)
     is "  and no others" "" "$(grep 'look at' <<<"$lacks")"
 done
+printf '\223NUMPY\1\0\106\0%-69s\n\1\0\0\0\373\377\377\377' "{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }" >minus.npy
+has "a negative id is none" "minus.npy: token 1 is -5, which is no token ID: expected 0 to 2147483647" "$("$PRATTLE" data info minus.npy 2>&1)"
+has "nor one of a model" "minus.npy: token 1 is -5, expected 0 to 256, the model's vocabulary" "$("$PRATTLE" data check minus.npy --model $MODEL 2>&1)"
 printf A >single.txt
 is "one byte" "1 document, 1 byte of text" "$(field read "$(prepare single.txt single)" | cut -d , -f 1,2)"
 gzip -k two.pkl

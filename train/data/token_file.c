@@ -264,11 +264,16 @@ static int64_t read_element(const unsigned char *at, int width)
 static int refuse_id(const struct token_file *f, uint64_t at, int64_t id, int n_vocab)
 {
     char shown[NAME_BYTES];
+    file_show(shown, sizeof shown, file_name(f));
+    if (n_vocab <= 0)
+        return err_set(ERR_RANGE,
+                       "%s: token %" PRIu64 " is %" PRId64 ", which is no token ID: expected 0 to "
+                       "%" PRId32,
+                       shown, at, id, INT32_MAX);
     return err_set(ERR_RANGE,
-                   "%s: token %" PRIu64 " is %" PRId64 ", expected 0 to %" PRId64
-                   ", the model's vocabulary; was it made with another tokenizer?",
-                   file_show(shown, sizeof shown, file_name(f)), at, id,
-                   n_vocab > 0 ? (int64_t)n_vocab - 1 : INT32_MAX);
+                   "%s: token %" PRIu64 " is %" PRId64 ", expected 0 to %d, the model's "
+                   "vocabulary; was it made with another tokenizer?",
+                   shown, at, id, n_vocab - 1);
 }
 
 static void generate_ids(const struct token_file *f, token_id *out, uint64_t first, size_t n)

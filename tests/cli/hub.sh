@@ -105,5 +105,8 @@ said=$("$PRATTLE" hub get org/tiny 2>&1)
 has "a date to try again at" "(HTTP 429); trying again in 0 s (2 of 6)" "$said"
 has "  that is far off" "(HTTP 429), and asks to wait 2" "$said"
 "$PRATTLE" hub get org/tiny >/dev/null 2>&1
+said=$(HF_HUB_CACHE=$LOG "$PRATTLE" hub 2>&1)
+has "a cache that is a file is said" "$LOG, which is a file; HF_HUB_CACHE and HF_HOME name folders" "$said"
+has "  of a model too" "which is a file; HF_HUB_CACHE and HF_HOME name folders" "$(HF_HUB_CACHE=$LOG "$PRATTLE" model org/other 2>&1)"
 is "nothing leaves the cache" "" "$(find "$TMPDIR" -newer "$LOG" -type f ! -path "$HF_HOME/*" ! -path "$LOG" 2>/dev/null)"
 finish

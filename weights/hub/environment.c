@@ -55,7 +55,15 @@ char *hub_cache_path(void)
     const char *path = variable("HF_HUB_CACHE");
     if (path == NULL)
         path = variable("HUGGINGFACE_HUB_CACHE");
-    return path != NULL ? file_expand(path) : home_path("hub");
+    char *cache = path != NULL ? file_expand(path) : home_path("hub");
+    if (cache == NULL || !file_exists(cache) || file_is_folder(cache))
+        return cache;
+    err_set(ERR_FORMAT,
+            "the Hugging Face cache is %s, which is a file; HF_HUB_CACHE and HF_HOME "
+            "name folders",
+            file_quote(cache));
+    mem_free(cache);
+    return NULL;
 }
 
 char *hub_endpoint(void)

@@ -27,6 +27,9 @@ is "so for wikitext" "$(figures "$json")" "$(figures "$(measure wikitext "$TMPDI
 is "and by --data-dir" "$(figures "$json")" "$(figures "$(measure wikitext --json --data-dir "$TMPDIR/raw")")"
 has "a folder without it" "$TMPDIR/raw is a folder, not a file" "$(measure lambada "$TMPDIR/raw")"
 has "a file that is not there" "lambada_test.jsonl not found: \`prattle data get lambada\` downloads it; or download https://" "$(measure lambada)"
+said=$("$PRATTLE" data get lambada --data-dir "$TMPDIR/raw/wiki.test.raw/of" 2>&1)
+has "a place that cannot be is said" "lambada cannot be downloaded: " "$said"
+is "  and not what else to do with the text" "" "$(grep "without a network" <<<"$said")"
 has "nor this" "cannot open $TMPDIR/none: No such file" "$(measure wikitext "$TMPDIR/none")"
 is "a failure is a status" 1 "$(measure lambada >/dev/null; echo $?)"
 is "a file alone is a text" "$(measure text $own/wiki.txt | grep loss)" "$(measure $own/wiki.txt | grep loss)"

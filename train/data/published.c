@@ -12,6 +12,7 @@
 #include <archive_entry.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define TINYSTORIES                                                                                \
@@ -195,12 +196,33 @@ static int make_place(const char *path)
     return rc;
 }
 
+/* Whether the place is what fails, where another way to fetch the text would not help; if its disk
+ * is full, that is the error. */
+static bool is_bad_place(const struct published *t, const char *path)
+{
+    struct stat st;
+    int64_t left = t->bytes;
+    char *folder = mem_sprintf("%.*s", (int)(strrchr(path, '/') - path), path),
+         *part = mem_sprintf("%s.incomplete", path);
+    if (part != NULL && stat(part, &st) == 0)
+        left -= st.st_size;
+    const bool bad =
+        folder != NULL && part != NULL &&
+        (access(folder, W_OK) != 0 || hub_need_space(folder, left > 0 ? (uint64_t)left : 1) != 0);
+    mem_free(folder);
+    mem_free(part);
+    return bad;
+}
+
 /* What to fetch elsewhere, and where to put it. */
 static int refuse_download(int rc, const struct published *t, const char *path)
 {
     char why[512], shown[160];
-    char *url = text_url(t, "https://huggingface.co");
+    const bool bad = is_bad_place(t, path);
     snprintf(why, sizeof why, "%s", err_text());
+    if (bad)
+        return err_set(rc, "%s cannot be downloaded: %s", t->name, why);
+    char *url = text_url(t, "https://huggingface.co");
     rc = err_set(rc == ERR_UNSUPPORTED ? ERR_MISSING : rc,
                  "%s cannot be downloaded: %s; without a network, fetch %s%s%s%s and save it as %s",
                  t->name, why, t->member != NULL ? t->member : "", t->member != NULL ? " of " : "",

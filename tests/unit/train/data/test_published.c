@@ -217,6 +217,10 @@ static void without_a_network_it_says_what_to_fetch(void **state)
     assert_false(file_exists(scratch_path(&s, "data/stories/text.txt.incomplete")));
     assert_fails(get(&zipped), ERR_IO,
                  "fetch folder/text.txt of https://huggingface.co" ZIPPED ", and");
+    t.bytes = (int64_t)1 << 60;
+    assert_fails(get(&t), ERR_IO, " MB free, the download needs 11529215");
+    assert_null(strstr(err_text(), "without a network"));
+    t.bytes = TEXT_BYTES;
     hub_set_offline(true);
     assert_fails(get(&t), ERR_MISSING, "story cannot be downloaded: downloads are off");
 }

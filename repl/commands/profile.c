@@ -42,6 +42,11 @@ static int take_line(struct profiled *p, const struct call *c)
     }
     p->path = word;
     at += strspn(at, " \t\n");
+    if (rc == 0 && begins_with_word(at, force)) { /* behind FILE as well */
+        p->force = true;
+        at += sizeof force - 1;
+        at += strspn(at, " \t\n");
+    }
     p->command = at + (*at == ':'); /* as it stands at the prompt */
     return rc;
 }

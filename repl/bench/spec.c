@@ -343,8 +343,10 @@ static int read_figure(double *out, const struct spec_figure *f, const char *tex
     struct numbers found = {0};
     int rc = pattern_find(&f->pattern, &found, text, n);
     if (rc == 0 && found.n <= (size_t)f->skip)
-        rc = err_set(ERR_FORMAT, "%zu number%s in the output, expected more than %d", found.n,
-                     found.n == 1 ? "" : "s", f->skip);
+        rc = found.n == 0
+                 ? err_set(ERR_FORMAT, "no number in the output matches its regexp")
+                 : err_set(ERR_FORMAT, "%zu number%s in the output, of which skip leaves out %d",
+                           found.n, found.n == 1 ? "" : "s", f->skip);
     if (rc == 0)
         *out = reduce_numbers(f, found.list + f->skip, found.n - (size_t)f->skip);
     numbers_release(&found);

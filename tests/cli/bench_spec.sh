@@ -75,7 +75,7 @@ has "with its own sentence" "failing: prattle bench failed: there is no benchmar
 has "the others run" "tokens" "$(grep -v failing <<<"$err")"
 has "and how many failed is counted" "1 measurement failed" "$err"
 err=$(bench missing); is "what is not found is an error" 1 $?
-has "that names the figure" "missing: x: 0 numbers in the output, expected more than 0" "$err"
+has "that names the figure" "missing: x: no number in the output matches its regexp" "$err"
 err=$(bench nothing); is "no such benchmark" 1 $?
 has "and those there are" "there is no benchmark nothing; the specification has machine, tokens" "$err"
 err=$(bench repeats=1000000000); is "a huge count is refused" 1 $?
@@ -169,4 +169,6 @@ is "which is an empty list for programs" "[]" "$("$PRATTLE" bench history --form
 for f in repl/bench/specs/*.yaml; do
     has "$(basename "$f") is valid" "the specification has" "$("$PRATTLE" bench "$f" nothing 2>&1)"
 done
+is "benchmarks of training have their presets' names" "" "$(awk '/_train_gen:$/ {name = $1; sub(/_train_gen:/, "", name); gsub(/_/, "-", name)}
+    /^ *prattle train / && $3 != name {print name " runs " $3}' repl/bench/specs/*.yaml)"
 finish

@@ -110,7 +110,8 @@ static void show_lengths(const struct token_use *u)
     int first = 0, last = USE_LENGTHS - 1;
     uint64_t most = 0;
     if (u->shortest == u->longest)
-        snprintf(text, sizeof text, "%" PRIu64 " tokens each", u->shortest);
+        snprintf(text, sizeof text, "%" PRIu64 " token%s each", u->shortest,
+                 u->shortest == 1 ? "" : "s");
     else
         snprintf(text, sizeof text, "%" PRIu64 " to %" PRIu64 " tokens, median %" PRIu64,
                  u->shortest, u->longest, u->median);

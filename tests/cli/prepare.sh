@@ -101,6 +101,7 @@ is "other pickles of a folder are left out" "pickled lists" "$(field format "$("
 has "which is said" "left out: pickles/meta.pkl is not a pickled list of lists of token ids" "$("$PRATTLE" data info pickles 2>&1)"
 gzip -k pickles/meta.pkl
 is "compressed too" "pickled lists" "$(field format "$("$PRATTLE" data info pickles 2>/dev/null)")"
+is "one token is singular" "1 token each" "$(field lengths "$("$PRATTLE" data info pickles 2>/dev/null)")"
 has "which is said of both" "and 1 more" "$("$PRATTLE" data info pickles 2>&1)"
 has "one of them is refused" "pickles/meta.pkl is not a pickled list of lists of token ids" "$("$PRATTLE" data info pickles/meta.pkl 2>&1)"
 has "they are not prepared again" "two.pkl has tokens already; data convert changes their format" "$("$PRATTLE" data prepare two.pkl again --model $MODEL 2>&1)"

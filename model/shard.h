@@ -16,9 +16,13 @@
  *
  * A sum is over what is divided, and a chain (product.h): it goes from process to process, each of
  * which goes on with its own terms, and from the last to all. So its order is that of one process,
- * and so are the bits; partial sums added afterwards would have others. The rows of a sum go in
- * blocks, so that a process works on one while others work on those before and behind it. That of
- * c_attn's dx goes round three times, for the columns of queries, keys and values.
+ * and so are the bits, but with OpenBLAS's products; partial sums that are added afterwards would
+ * have others. With inputs gathered instead, a process would need two parts of each matrix: columns,
+ * and rows for the gradients of inputs.
+ *
+ * The rows of a sum go in blocks, so that a process works on one while others work on those before
+ * and behind it. That of c_attn's dx goes round three times, for the columns of queries, keys and
+ * values.
  *
  * The shares need not be equal. The vocabulary is divided between the columns whose softmax is
  * summed up together (SHARD_COLUMNS): the last processes may have none of a small one, and memory

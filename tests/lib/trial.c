@@ -18,7 +18,8 @@ void trial_configure(struct trial *t, const char *const *more)
                                         "log_every=4",
                                         "save_every=4",
                                         "sample_every=0",
-                                        "keep_last=100"};
+                                        "keep_last=100",
+                                        "matrices=own"};
     char folder[PATH_MAX + 16];
     snprintf(folder, sizeof folder, "folder=%s/run", t->scratch.folder);
     const char *in[] = {folder};
@@ -70,8 +71,8 @@ void trial_go_back(struct trial *t, struct resume *q, const char *name)
     trial_load(t, q->checkpoint.path);
 }
 
-int trial_resume(struct run **out, struct trial *t, struct resume *q,
-                               const struct run_config *c, const struct run_events *e)
+int trial_resume(struct run **out, struct trial *t, struct resume *q, const struct run_config *c,
+                 const struct run_events *e)
 {
     int rc = run_resume_check(q, c);
     return rc == 0 ? run_resume(out, q, t->model, e) : rc;

@@ -4,7 +4,8 @@
 
 enum { INNER_COLUMNS = 16, BLOCK_ROWS = 128, MOST_BLOCKS = 16, LEAST_ROWS = 8 };
 
-/* Of n things in whole units, as many for one as for another; the first have more. */
+/* Of n things in whole units, as many for one as for another, or one more; none has more than the
+ * first. */
 static struct shard_range share_units(int n, int unit, int size, int own)
 {
     const int units = (n + unit - 1) / unit;

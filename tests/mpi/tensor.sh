@@ -26,7 +26,15 @@ for precision in float32 float16; do
 LAYOUTS
     is "$precision: 2, 3 and 4 processes, 1 and 2 replicas, micro-batches of 1, 2 and 4" "$wants" "$got"
 done
-MODEL=$MODEL,tie_word_embeddings=off
+one_of=$MODEL got= wants=
+STEPS=6
+for MODEL in "${MODEL%%,*},head_dim=20,n_head=5,n_inner=50" "random:$OLDPWD/tests/cli/data/neo.json"; do
+    one whole micro_batch_size=2 >/dev/null
+    many 3 some micro_batch_size=2 tensor_parallel=3 </dev/null >log 2>err
+    got+="$(digest some) " wants+="$(digest whole) "
+done
+is "with uneven shares of heads of another size, and GPT-Neo" "$wants" "$got"
+STEPS=20 MODEL=$one_of,tie_word_embeddings=off
 more="eval_every=10 optimizer=lamb log_grads_every=10 sample_every=10 sample_tokens=4 save_every=6 serialized_seq_len=24"
 one whole micro_batch_size=2 $more >log
 many 3 some micro_batch_size=2 tensor_parallel=3 $more >log3 2>err
@@ -71,6 +79,9 @@ has "  or moments that replicas divide" "zero is 1, but tensor_parallel=2 divide
     "$(refused 2 tensor_parallel=2 zero=1)"
 has "  or activations" "no process has all of a layer's activations: log_activations_every=0" \
     "$(refused 2 tensor_parallel=2 log_activations_every=5)"
+
+has "  or the plan of a cluster" "tensor_parallel is 2, which the plan of a cluster does not reckon: tensor_parallel=1" \
+    "$("$PRATTLE" $(words planned tensor_parallel=2) --plan ranks=8 link=1 gflops=1 stream=1 2>&1)"
 
 # Started by prattle, stopped, and killed.
 one whole micro_batch_size=2 >/dev/null

@@ -79,7 +79,8 @@ void run_tensor_close(struct run *r)
     r->tensor = NULL;
 }
 
-/* The first rank has most of the vocabulary: rows of the loss that fit there fit everywhere. */
+/* None has more of the vocabulary than the first: rows of the loss that fit there fit everywhere.
+ */
 void run_tensor_fit(const struct run *r, struct step_config *s)
 {
     const struct config *whole = &r->model->config;

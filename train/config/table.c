@@ -166,6 +166,9 @@ static const struct setting table[] = {
  .more = "Below 1: fraction of all steps; 0: after warmup"},
 {.group = "schedule", .name = "decay_steps", .holds_from = RUN_HOLDS_FROM_STEP, .also = "lr_decay_steps|lr_decay_iters", .type = SETTING_INT64, .offset = S(decay_steps), .max = MANY, .argument = "N",
  .help = "step where the decay ends; 0: the last step"},
+{.group = "schedule", .name = "cycles", .holds_from = RUN_HOLDS_FROM_STEP, .type = SETTING_INT, .offset = S(cycles), .min = 1, .max = 1000, .argument = "N",
+ .help = "times the schedule runs, warmup and decay",
+ .more = "Each time over an equal part of the steps, of which fractions and decay_steps then are"},
 
 {.group = "lora", .name = "rank", .type = SETTING_INT, .offset = A(rank), .max = ADAPTER_MAX_RANK, .argument = "N",
  .help = "train a LoRA adapter of rank N; 0: train the model",

@@ -16,6 +16,10 @@
  *                           (min + (peak - min) (1 + cos(pi s / D)) / 2) r(s / W),
  *                           r(x) = (warmup_init / peak) (1 - x) + x
  *
+ * With cycles above 1 all of this, the warm-up too, runs so many times, each time over an equal part of
+ * the run (Loshchilov and Hutter 2017; transformers' get_cosine_with_hard_restarts_schedule has one
+ * warm-up); fractions and D are those of a part, and the last part has the steps that remain.
+ *
  * S is W unless decay_start is set. The first three are the schedules of fairseq (cosine),
  * transformers (get_*_schedule_with_warmup) and nanoGPT; with S > W, transformers'
  * get_wsd_schedule (warm-up, stable, decay: Hu et al. 2024). cosine_ramp is Languini's, which
@@ -33,10 +37,11 @@ struct schedule_config {
     double warmup_init;       /* the rate at step 0 */
     double decay_start;       /* S in steps; below 1: as a fraction of the run; 0: W */
     int64_t decay_steps;      /* D, counted from step 0; 0: the length of the run */
+    int cycles;               /* 0 as 1 */
 };
 /* Cosine from 3e-4 to 3e-5 over the whole run, warm-up from 0 over 2 % of it. */
 void schedule_config_init(struct schedule_config *c);
-/* W in a run of n_steps. */
+/* W in a run of n_steps, or in its first part. */
 int64_t schedule_warmup(const struct schedule_config *c, int64_t n_steps);
 /*
  * The learning rate of step 0, 1, ... in a run of n_steps; 0: the length is unknown. Then a warmup

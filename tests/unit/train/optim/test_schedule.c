@@ -128,6 +128,30 @@ static void falls_late(void **state)
         }
 }
 
+/* A cycle of a run is a run of its own; the last one has what remains. */
+static void begins_anew(void **state)
+{
+    (void)state;
+    struct schedule_config one = {.learning_rate = 1, .min_learning_rate = 0.25, .warmup = 0.1},
+                           many = one;
+    many.cycles = 3;
+    many.decay_start = one.decay_start = 0.5;
+    for (int kind = SCHEDULE_CONSTANT; kind <= SCHEDULE_COSINE_RAMP; kind++) {
+        one.kind = many.kind = kind;
+        for (int64_t s = 0; s < 210; s++) {
+            const int64_t cycle = s / 70 < 2 ? s / 70 : 2;
+            const double want = schedule_rate(&one, s - 70 * cycle, cycle < 2 ? 70 : 71);
+            assert_true(schedule_rate(&many, s, 211) == want);
+        }
+        assert_true(schedule_rate(&many, 1, 2) == schedule_rate(&one, 1, 2));
+    }
+    assert_int_equal(schedule_warmup(&many, 211), 7);
+    one.kind = many.kind = SCHEDULE_LINEAR;
+    assert_true(schedule_rate(&many, 69, 211) < 0.3 && schedule_rate(&many, 70, 211) == 0);
+    assert_true(schedule_rate(&many, 77, 211) == 1);
+    assert_true(schedule_rate(&many, 1000, 0) == 1);
+}
+
 static void a_run_without_an_end(void **state)
 {
     (void)state;
@@ -149,9 +173,9 @@ static void a_run_without_an_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(originals_agree),      cmocka_unit_test(ends_hold),
-        cmocka_unit_test(falls_late),           cmocka_unit_test(warmup_is_steps_or_a_part),
-        cmocka_unit_test(a_run_without_an_end),
+        cmocka_unit_test(originals_agree), cmocka_unit_test(ends_hold),
+        cmocka_unit_test(falls_late),      cmocka_unit_test(warmup_is_steps_or_a_part),
+        cmocka_unit_test(begins_anew),     cmocka_unit_test(a_run_without_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,6 +89,8 @@ fi
 has "without mpirun" "several processes need mpirun: install Open MPI" \
     "$(program=$(realpath "$PRATTLE"); PATH=/nonexistent; "$program" train finetune data="$TEXT" epochs=0 steps=2 gradient_blocks=2 \
         global_batch_size=2 micro_batch_size=1 sequence_length=32 folder=refused --model $MODEL replicas=2 2>&1)"
+has "srun without PMIx" "prattle-mpi.so cannot be used: srun has not told it of the other processes: srun --mpi=pmix" \
+    "$(SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0 one refused 2>&1)"
 has "moments on disk are for one process" "phased is on, but a run by several processes has its moments in memory: phased=off, or replicas=1" \
     "$(many 2 refused phased=on 2>&1)"
 has "  which a run that is still to be launched says too" "phased is on, but a run by several processes" \

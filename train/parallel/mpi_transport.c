@@ -74,6 +74,21 @@ static void mpi_close(struct transport *t)
     MPI_Finalize();
 }
 
+/* srun starts as many processes as it is told to, but tells Open MPI of the others only where it is
+ * told that too; else MPI_Init ends each with a page of text. */
+static bool is_untold_by_srun(void)
+{
+    static const char *const told[] = {"PMIX_RANK", "PMI_RANK", "PMI_FD", "OMPI_COMM_WORLD_RANK"};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        if (getenv(told[i]) != NULL)
+            return false;
+#ifdef OPEN_MPI
+    return getenv("SLURM_STEP_NUM_TASKS") != NULL;
+#else
+    return false;
+#endif
+}
+
 int prattle_transport_open(struct transport *t, int version, char sentence[TRANSPORT_SENTENCE])
 {
     int given, n;
@@ -81,6 +96,11 @@ int prattle_transport_open(struct transport *t, int version, char sentence[TRANS
     if (version != TRANSPORT_VERSION) {
         snprintf(sentence, TRANSPORT_SENTENCE, "it is of version %d, the program of version %d",
                  TRANSPORT_VERSION, version);
+        return 1;
+    }
+    if (is_untold_by_srun()) {
+        snprintf(sentence, TRANSPORT_SENTENCE,
+                 "srun has not told it of the other processes: srun --mpi=pmix");
         return 1;
     }
     setenv("HWLOC_HIDE_ERRORS", "2", 0); /* where there is no /sys, each rank would say so */

@@ -200,7 +200,7 @@ static const struct setting table[] = {
  .more = "ZeRO-1: the moments take memory once for all replicas. ZeRO-2: so do summed gradients, and a layer's are sent while the next is computed; of most use where gradient_blocks is gradient_accumulation. 0: each replica has all. The results are the same, bit for bit. Not for an adapter; 2 not with layers_per_device"},
 {.group = "execution", .name = "hosts", .holds_from = RUN_HOLDS_FROM_RESUME, .also = "hostfile", .type = SETTING_PATH, .offset = E(hosts), .argument = "FILE",
  .help = "hosts of the replicas, as mpirun's --hostfile",
- .more = "Empty: this host. All hosts have the program and the run's folder under the same paths"},
+ .more = "Empty: this host. The processes are spread evenly over them. All have the program and the run's folder under the same paths. train/parallel/HOSTS.md has examples"},
 {.group = "execution", .name = "elastic", .holds_from = RUN_HOLDS_FROM_RESUME, .type = SETTING_CHOICE, .offset = E(elastic), .choices = CHOICES("auto", "on|yes|true|1", "off|no|false|0"),
  .help = "go on without a process that is lost",
  .more = "The others begin again at the newest state that is whole, with the same results, bit for bit. auto: on where hosts names more than one. Of processes that prattle has started"},

@@ -91,12 +91,12 @@ static void words_begin_the_next_line(void **state)
         {12, 2, 0, "top_k_1,top_p min_p", "|top_k_1,|top_p min_p|"},
         {12, 0, 2, "no_repeat,abcdefghijkl", "no_repeat,|  abcdefghi|  jkl|"},
         /* A path behind a slash, a setting behind its sign, a name behind a mark within it. */
-        {12, 0, 0, "in /work/books/one.txt: it", "in|/work/|books/|one.txt: it|"},
+        {12, 0, 0, "in /home/books/one.txt: it", "in|/home/|books/|one.txt: it|"},
         {12, 0, 0, "see data=/books/one.txt", "see|data=/|books/|one.txt|"},
         {12, 0, 0, "a https://books.org/one", "a|https://|books.org/|one|"},
         {12, 0, 0, "a_long_name_of_it.txt", "a_long_|name_of_|it.txt|"},
         {12, 0, 0, "==============", "============|==|"},
-        {12, 0, 2, "  /work/books/of_all_times.txt", "  /work/|  books/|  of_all_|  times.txt|"},
+        {12, 0, 2, "  /home/books/of_all_times.txt", "  /home/|  books/|  of_all_|  times.txt|"},
         /* Blanks at the edge are neither shown nor counted, nor is a line between. */
         {6, 0, 0, "five5 six", "five5|six|"},
         {6, 0, 0, "five5   six", "five5|six|"},

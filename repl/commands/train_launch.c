@@ -196,6 +196,7 @@ int train_launch(struct repl *r, const struct run_config *c, char *const *words,
     struct launcher_end end = {0};
     struct restart again = {.folder = c->checkpoint.folder,
                             .size = count_processes(c),
+                            .whole = count_processes(c),
                             .stages = run_config_replica(c),
                             .step = -1};
     int rc = restart_begin(&again, c);

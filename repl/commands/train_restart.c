@@ -220,7 +220,7 @@ bool restart_plan(struct restart *a, const struct run_config *c, const struct la
     if (goes_on && *c->execution.hosts != '\0' &&
         find_hosts(a, c, end->silent ? end->host : "", &share) != 0)
         goes_on = false;
-    const int shared = share_size(a, a->size, share), size = share_size(a, living, 1);
+    const int shared = share_size(a, a->whole, share), size = share_size(a, living, 1);
     goes_on = goes_on && shared > 0;
     if (goes_on) {
         a->size = shared < size ? shared : size;

@@ -11,6 +11,7 @@
 struct restart {
     const char *folder; /* of the run; borrowed */
     int size;           /* processes, of the last start; 0: none yet */
+    int whole;          /* processes of a start by all hosts */
     int stages;         /* processes of a replica, which is whole or not there */
     int64_t step;       /* of the checkpoint they go on from; -1: from the beginning */
     char *hosts;        /* owned; the hostfile without hosts that are gone. NULL: as it is */

@@ -44,7 +44,8 @@ static bool plan(struct restart *a, const struct launcher_end *end)
 
 static struct restart begin(int size)
 {
-    return (struct restart){.folder = "/nonexistent/run", .size = size, .stages = 1, .step = -1};
+    return (struct restart){
+        .folder = "/nonexistent/run", .size = size, .whole = size, .stages = 1, .step = -1};
 }
 
 static void by_itself_where_there_are_hosts(void **state)
@@ -88,6 +89,22 @@ static void a_host_that_is_gone_is_left_out(void **state)
     restart_release(&a);
 }
 
+/* Those left out before are missing from all processes, not from those that are left. */
+static void a_host_is_left_out_once(void **state)
+{
+    struct restart a = begin(8);
+    struct launcher_end one = silent;
+    (void)state;
+    one.n = 1;
+    config.execution.elastic = ELASTIC_ON;
+    use_hosts("a slots=4\nb slots=4\n");
+    assert_true(plan(&a, &one));
+    assert_int_equal(a.size, 4);
+    assert_true(plan(&a, &one));
+    assert_int_equal(a.size, 3);
+    restart_release(&a);
+}
+
 static void nobody_tries_for_ever(void **state)
 {
     struct restart a = begin(2);
@@ -113,6 +130,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_itself_where_there_are_hosts),
         cmocka_unit_test(a_host_that_is_gone_is_left_out),
+        cmocka_unit_test(a_host_is_left_out_once),
         cmocka_unit_test(nobody_tries_for_ever),
     };
     const char *folder = getenv("TMPDIR");

@@ -92,6 +92,8 @@ static int find_hosts(struct restart *a, const struct run_config *c, const char 
     struct buf text = {0}, others = {0};
     int n = 0, rc = read_hosts(&text, c);
     if (rc == 0)
+        rc = hostfile_check(buf_text(&text));
+    if (rc == 0)
         rc = hostfile_without(&others, buf_text(&text), &silent, *silent != '\0');
     if (rc == 0)
         rc = launcher_hosts_ask(faults, &n, buf_text(&others));
@@ -154,7 +156,9 @@ int restart_begin(struct restart *a, const struct run_config *c)
         return 0;
     if (!file_exists(c->execution.hosts))
         return err_set(ERR_MISSING, "there is no file %s of hosts", file_quote(c->execution.hosts));
-    if ((rc = read_hosts(&text, c)) == 0)
+    if ((rc = read_hosts(&text, c)) == 0 && (rc = hostfile_check(buf_text(&text))) != 0)
+        rc = file_wrap(c->execution.hosts);
+    if (rc == 0)
         rc = launcher_hosts_ask(faults, &n, buf_text(&text));
     if (rc == 0 && n > 0 && is_elastic(c))
         rc = begin_without(a, buf_text(&text), faults, n);

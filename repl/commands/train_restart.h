@@ -20,7 +20,9 @@ struct restart {
 };
 
 /* Before the first start by a->size processes: hosts that cannot be used are left out, and some of
- * the processes, where the run is elastic; else they are named. ERR_IO, ERR_INTERRUPTED. */
+ * the processes, where the run is elastic; else they are named. ERR_IO, ERR_FORMAT,
+ * ERR_INTERRUPTED.
+ */
 int restart_begin(struct restart *a, const struct run_config *c);
 /* Whether another start may bring the run further: it is told in a sentence, and what there is to
  * know of it is in *a. */

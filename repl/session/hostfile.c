@@ -1,7 +1,10 @@
 #include "repl/session/hostfile.h"
 
 #include "model/base/buf.h"
+#include "model/base/err.h"
+#include "model/base/file_show.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const char *hostfile_next(const char **text, size_t *n)
@@ -15,6 +18,19 @@ const char *hostfile_next(const char **text, size_t *n)
             return line;
     }
     return NULL;
+}
+
+int hostfile_check(const char *text)
+{
+    char name[64], shown[160];
+    size_t n;
+    for (const char *host; (host = hostfile_next(&text, &n)) != NULL;) {
+        if (*host != '-')
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)n, host);
+        return err_set(ERR_FORMAT, "%s is not a host's name", file_show(shown, sizeof shown, name));
+    }
+    return 0;
 }
 
 bool hostfile_is_same(const char *a, size_t n, const char *b)

@@ -105,6 +105,21 @@ static void a_host_is_left_out_once(void **state)
     restart_release(&a);
 }
 
+/* Which ssh would take for an option, and do what it says. */
+static void an_option_is_no_host(void **state)
+{
+    struct restart a = begin(2);
+    (void)state;
+    use_hosts("a\n -oProxyCommand=true slots=2\n");
+    assert_int_equal(restart_begin(&a, &config), ERR_FORMAT);
+    assert_non_null(strstr(err_text(), "-oProxyCommand=true is not a host's name"));
+    config.execution.elastic = ELASTIC_ON;
+    assert_false(plan(&a, &no_mpirun));
+    use_hosts("a-b\n# -c\n");
+    assert_ok(restart_begin(&a, &config));
+    restart_release(&a);
+}
+
 static void nobody_tries_for_ever(void **state)
 {
     struct restart a = begin(2);
@@ -131,6 +146,7 @@ int main(void)
         cmocka_unit_test(by_itself_where_there_are_hosts),
         cmocka_unit_test(a_host_that_is_gone_is_left_out),
         cmocka_unit_test(a_host_is_left_out_once),
+        cmocka_unit_test(an_option_is_no_host),
         cmocka_unit_test(nobody_tries_for_ever),
     };
     const char *folder = getenv("TMPDIR");

@@ -128,7 +128,7 @@ struct question {
 };
 
 struct asking {
-    char *agent, *words[AGENT_WORDS + 2]; /* those of it, then the host and what it is to do */
+    char *agent, *args, *words[AGENT_WORDS + 2]; /* their words, then the host and what to do */
     char *task;
     int n_words, n;
     struct question q[LAUNCHER_MOST_HOSTS];
@@ -170,21 +170,28 @@ static char *make_task(void)
     return task;
 }
 
-/* The first of "ssh -p 22 : rsh". */
-static int split_agent(struct asking *a)
+static void split_words(struct asking *a, char *text)
 {
-    const char *said = getenv("OMPI_MCA_plm_rsh_agent");
     char *at;
-    a->agent = mem_strdup(said != NULL && *said != '\0' ? said : "ssh");
-    a->task = make_task();
-    if (a->agent == NULL || a->task == NULL)
-        return ERR_NOMEM;
-    for (char *word = strtok_r(a->agent, " ", &at); word != NULL && a->n_words < AGENT_WORDS - 1;
+    for (char *word = strtok_r(text, " ", &at); word != NULL && a->n_words < AGENT_WORDS - 1;
          word = strtok_r(NULL, " ", &at)) {
         if (strcmp(word, ":") == 0)
             break;
         a->words[a->n_words++] = word;
     }
+}
+
+/* The first of "ssh -p 22 : rsh", with what mpirun says to it besides. */
+static int split_agent(struct asking *a)
+{
+    const char *said = getenv("OMPI_MCA_plm_rsh_agent"), *args = getenv("OMPI_MCA_plm_rsh_args");
+    a->agent = mem_strdup(said != NULL && *said != '\0' ? said : "ssh");
+    a->args = mem_strdup(args != NULL ? args : "");
+    a->task = make_task();
+    if (a->agent == NULL || a->args == NULL || a->task == NULL)
+        return ERR_NOMEM;
+    split_words(a, a->agent);
+    split_words(a, a->args);
     return a->n_words > 0 ? 0 : err_set(ERR_RANGE, "OMPI_MCA_plm_rsh_agent names no program");
 }
 
@@ -316,6 +323,7 @@ int launcher_hosts_ask(struct host_fault *faults, int *n, const char *text)
     for (int i = 0; i < a.n; i++)
         judge_host(&a, &a.q[i], faults, n);
     mem_free(a.agent);
+    mem_free(a.args);
     mem_free(a.task);
     return rc;
 }

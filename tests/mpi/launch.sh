@@ -22,6 +22,13 @@ is "or with one" "step-000020 step-000022" "$(cd some && echo step-*)"
 has "what is refused is refused before" "prattle: cannot open nowhere.txt: No such file or directory" \
     "prattle: $(one refused data=nowhere.txt replicas=2 2>&1)"
 
+# Where mpirun would have ssh: hosts are asked with what it is told besides.
+printf '#!/bin/sh\nprintf "%%s " "$@" >&2; exit 255\n' >agent && chmod +x agent
+echo 192.0.2.1 >hosts
+has "a host is asked by mpirun's agent with its words" "host 192.0.2.1 cannot be used: -v -p 2222 192.0.2.1 test -x" \
+    "$(OMPI_MCA_plm_rsh_agent="$TMPDIR/agent -v : rsh" OMPI_MCA_plm_rsh_args="-p 2222" \
+        one asked replicas=2 hosts="$TMPDIR/hosts" elastic=off 2>&1)"
+
 # begin FOLDER ARGUMENTS...: one that takes long; when it has a checkpoint, its launcher, mpirun and ranks.
 begin() {
     set -m # or it would be a background job, which Ctrl-C is not for

@@ -288,6 +288,7 @@ static void judge_host(const struct asking *a, struct question *q, struct host_f
     char said[SAID_BYTES], shown[160];
     if (!q->ended) {
         kill(-q->pid, SIGKILL);
+        kill(q->pid, SIGKILL); /* which may have no group of its own yet */
         waitpid(q->pid, &q->status, 0);
     }
     const char *line = read_last_line(said, q->from);

@@ -56,7 +56,9 @@ has "and names the first entry that is wrong" \
 has "one that is missing" "tf.tfrecord.index has no more entries than the 3 first records of tf.tfrecord" "$(entry 4d)"
 has "one too many" "tf.tfrecord.index has more entries than the 4 records of tf.tfrecord" "$(entry '$p')"
 has "one that is none" "tf.tfrecord.index: line 2 is x, must be an offset and a length" "$(entry 2s/.*/x/)"
-mv right tf.tfrecord.index
+rm tf.tfrecord.index; mkfifo tf.tfrecord.index
+has "one that is no file" "tf.tfrecord.index is a pipe, not a regular file" "$(timeout 60 "$PRATTLE" data check tf.tfrecord 2>&1)"
+mv -f right tf.tfrecord.index
 said=$(prepare texts/a.txt texts/b.jsonl parts split=0.5,0.25,0.25 shuffle=on)
 is "a split is three files" "parts-test.bin parts-train.bin parts-validation.bin" "$(ls parts*.bin | paste -sd ' ')"
 is "of its shares" "parts-train: 2 documents" "$(field wrote "$said" | cut -d , -f 1)"

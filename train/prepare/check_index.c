@@ -19,6 +19,17 @@ struct index {
     uint64_t n, at; /* records before the next, and where that one begins */
 };
 
+/* As file_open does, which a FIFO does not stop. */
+static int open_lines(struct index *x)
+{
+    struct file f;
+    int rc = file_open(&f, x->path);
+    if (rc == 0 && (x->lines = fopen(x->path, "re")) == NULL)
+        rc = file_error("open", x->path);
+    file_close(&f);
+    return rc;
+}
+
 static int refuse_line(const struct index *x, const char *line)
 {
     char shown[NAME_BYTES];
@@ -89,8 +100,9 @@ int check_index(uint64_t *n, const char *path, const struct progress *p)
         return name == NULL ? ERR_NOMEM : 0;
     }
     x.path = name;
-    int rc =
-        (x.lines = fopen(name, "re")) == NULL ? file_error("open", name) : file_open(&x.file, path);
+    int rc = open_lines(&x);
+    if (rc == 0)
+        rc = file_open(&x.file, path);
     while (rc == 0 && there) {
         rc = compare_record(&x, &there);
         if (rc == 0 && x.n % REPORT_EVERY == 0)

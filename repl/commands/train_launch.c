@@ -200,8 +200,10 @@ int train_launch(struct repl *r, const struct run_config *c, char *const *words,
                             .stages = run_config_replica(c),
                             .step = -1};
     int rc = restart_begin(&again, c);
-    if (rc != 0)
+    if (rc != 0) {
+        restart_release(&again);
         return rc;
+    }
     do
         rc = launch_once(r, c, words, n, shell, &again, &end);
     while (rc != 0 && restart_plan(&again, c, &end));

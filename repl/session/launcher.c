@@ -335,9 +335,10 @@ static int pump(struct launched *l)
                              {.fd = l->err.from, .events = POLLIN}};
         pass_interrupt(l);
         end_in_time(l);
-        if (poll(p, 2, LOOK_MS) <= 0) {
+        const int ready = poll(p, 2, LOOK_MS);
+        if (ready <= 0) {
             /* An agent of mpirun's may stay for a host that is gone, and hold these open. */
-            if (has_ended(l))
+            if (ready == 0 && has_ended(l))
                 break;
             continue;
         }

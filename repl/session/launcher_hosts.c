@@ -195,7 +195,7 @@ static int split_agent(struct asking *a)
     return a->n_words > 0 ? 0 : err_set(ERR_RANGE, "OMPI_MCA_plm_rsh_agent names no program");
 }
 
-/* In the child, without a terminal at which it could ask for a password. */
+/* In the child, without a terminal at which it could ask for a password, or a window. */
 static void become_agent(struct asking *a, struct question *q, int said)
 {
     const int nowhere = open("/dev/null", O_RDWR);
@@ -203,6 +203,7 @@ static void become_agent(struct asking *a, struct question *q, int said)
     dup2(nowhere, STDIN_FILENO);
     dup2(nowhere, STDOUT_FILENO);
     dup2(said, STDERR_FILENO);
+    setenv("SSH_ASKPASS_REQUIRE", "never", 1);
     a->words[a->n_words] = q->name;
     a->words[a->n_words + 1] = a->task;
     execvp(a->words[0], a->words);

@@ -23,9 +23,9 @@ has "what is refused is refused before" "prattle: cannot open nowhere.txt: No su
     "prattle: $(one refused data=nowhere.txt replicas=2 2>&1)"
 
 # Where mpirun would have ssh: hosts are asked with what it is told besides.
-printf '#!/bin/sh\nprintf "%%s " "$@" >&2; exit 255\n' >agent && chmod +x agent
+printf '#!/bin/sh\nprintf "%%s " "$SSH_ASKPASS_REQUIRE" "$@" >&2; exit 255\n' >agent && chmod +x agent
 echo 192.0.2.1 >hosts
-has "a host is asked by mpirun's agent with its words" "host 192.0.2.1 cannot be used: -v -p 2222 192.0.2.1 test -x" \
+has "a host is asked by mpirun's agent with its words, and no window" "host 192.0.2.1 cannot be used: never -v -p 2222 192.0.2.1 test -x" \
     "$(OMPI_MCA_plm_rsh_agent="$TMPDIR/agent -v : rsh" OMPI_MCA_plm_rsh_args="-p 2222" \
         one asked replicas=2 hosts="$TMPDIR/hosts" elastic=off 2>&1)"
 

@@ -96,6 +96,18 @@ static bool copy_name(char out[64], const char *host, size_t n)
     return snprintf(out, 64, "%.*s", (int)n, host) < 64;
 }
 
+int launcher_hosts_add_network(struct buf *out, const char *net)
+{
+    const size_t n = strlen(net);
+    for (const char *at = buf_text(out); *at != '\0'; at += *at == ',') {
+        const size_t here = strcspn(at, ",");
+        if (here == n && memcmp(at, net, n) == 0)
+            return 0;
+        at += here;
+    }
+    return buf_printf(out, "%s%s", out->n > 0 ? "," : "", net);
+}
+
 int launcher_hosts_networks(struct buf *out, const char *text)
 {
     struct ifaddrs *all = NULL;
@@ -105,11 +117,12 @@ int launcher_hosts_networks(struct buf *out, const char *text)
     int rc = 0;
     bool every = getifaddrs(&all) == 0;
     for (const char *host; rc == 0 && every && (host = hostfile_next(&text, &n)) != NULL;) {
-        if (!copy_name(name, host, n) || is_here(all, name))
+        every = copy_name(name, host, n);
+        if (!every || is_here(all, name))
             continue;
         every = find_address(&a, name) && find_network(net, all, a);
-        if (every && strstr(buf_text(out), net) == NULL)
-            rc = buf_printf(out, "%s%s", out->n > 0 ? "," : "", net);
+        if (every)
+            rc = launcher_hosts_add_network(out, net);
     }
     if (!every)
         out->n = 0;

@@ -187,22 +187,42 @@ static bool converts_to_text(const struct request *q)
                                  : output_format_of(q->out)) == OUTPUT_JSON_LINES;
 }
 
-int data_convert(struct repl *r, const struct call *c)
+/* Of what files IN is. */
+enum { IN_TEXT = 1, IN_JSON_LINES = 2, IN_TOKENS = 4 };
+
+static int look_at_files(int *found, const char *in)
 {
-    struct request q = {0};
+    struct data_sources s;
+    int rc = data_sources_find(&s, in);
+    *found = 0;
+    for (size_t i = 0; i < s.n && rc == 0; i++)
+        *found |= s.list[i].kind == DATA_TEXT         ? IN_TEXT
+                  : s.list[i].kind == DATA_JSON_LINES ? IN_JSON_LINES
+                                                      : IN_TOKENS;
+    if (rc == 0 || s.n > 0)
+        data_sources_release(&s);
+    return rc;
+}
+
+/* Only texts are split, shuffled and left out. */
+static bool asks_for_texts(const struct prepare_config *c)
+{
+    return c->split[0] != '\0' || c->shuffle || c->duplicates != DUPLICATES_KEEP ||
+           c->min_length > 0;
+}
+
+static int convert_files(struct repl *r, const struct request *q, bool named)
+{
     struct source source = {0};
     struct convert_report report;
-    int rc = read_request(&q, c, "convert IN OUT [format=FORMAT]");
-    const bool named = !c->shell || repl_names_model(r);
-    const bool text = rc == 0 && converts_to_text(&q);
-    if (rc == 0 && (named || text))
-        rc = open_tokenizer(r, &source);
+    const bool text = converts_to_text(q);
+    int rc = named || text ? open_tokenizer(r, &source) : 0;
     const struct tokenizer *t = r->model != NULL ? r->model->tokenizer : source.tokenizer;
     const enum output_format format =
-        q.config.format > 0 ? (enum output_format)(q.config.format - 1) : OUTPUT_FORMATS;
+        q->config.format > 0 ? (enum output_format)(q->config.format - 1) : OUTPUT_FORMATS;
     if (rc == 0)
-        rc = convert_run(&report, format, buf_text(&q.in), q.out, t, r->options.settings.call.force,
-                         progress_show());
+        rc = convert_run(&report, format, buf_text(&q->in), q->out, t,
+                         r->options.settings.call.force, progress_show());
     progress_wipe();
     if (rc == 0)
         show_converted(&report);
@@ -210,24 +230,18 @@ int data_convert(struct repl *r, const struct call *c)
         wrap_row("look at", "the ids were read by the tokenizer of the model that ships with "
                             "prattle; --model PATH names another");
     source_close(&source);
-    prepare_config_release(&q.config);
-    buf_release(&q.in);
-    mem_free(q.out);
     return rc;
 }
 
-int data_prepare(struct repl *r, const struct call *c)
+static int prepare_files(struct repl *r, const struct request *q)
 {
-    struct request q = {0};
     struct source source = {0};
     struct prepare_report report = {0};
     const double begun = clock_s();
-    int rc = read_request(&q, c, "prepare IN ... OUT [KEY=VALUE ...]");
-    if (rc == 0)
-        rc = open_tokenizer(r, &source);
+    int rc = open_tokenizer(r, &source);
     const struct tokenizer *t = r->model != NULL ? r->model->tokenizer : source.tokenizer;
     if (rc == 0)
-        rc = prepare_run(&report, &q.config, buf_text(&q.in), q.out, t,
+        rc = prepare_run(&report, &q->config, buf_text(&q->in), q->out, t,
                          r->options.settings.call.force, progress_show());
     progress_wipe();
     if (rc == 0)
@@ -240,8 +254,33 @@ int data_prepare(struct repl *r, const struct call *c)
         wrap_say(stdout, term_dim(stdout),
                  "[what was read stays; the same command goes on when the cause is gone]");
     source_close(&source);
+    return rc;
+}
+
+/* Either command takes what has tokens and JSON lines: who names a file means the same by both. */
+static int make_tokens(struct repl *r, const struct call *c, const char *usage, bool prepares)
+{
+    struct request q = {0};
+    int found = 0, rc = read_request(&q, c, usage);
+    if (rc == 0)
+        rc = look_at_files(&found, buf_text(&q.in));
+    if (rc == 0 &&
+        (prepares ? found == IN_TOKENS && !asks_for_texts(&q.config) : found != IN_JSON_LINES))
+        rc = convert_files(r, &q, !c->shell || repl_names_model(r));
+    else if (rc == 0)
+        rc = prepare_files(r, &q);
     prepare_config_release(&q.config);
     buf_release(&q.in);
     mem_free(q.out);
     return rc;
+}
+
+int data_convert(struct repl *r, const struct call *c)
+{
+    return make_tokens(r, c, "convert IN OUT [format=FORMAT]", false);
+}
+
+int data_prepare(struct repl *r, const struct call *c)
+{
+    return make_tokens(r, c, "prepare IN ... OUT [KEY=VALUE ...]", true);
 }

@@ -106,7 +106,22 @@ is "compressed too" "pickled lists" "$(field format "$("$PRATTLE" data info pick
 is "one token is singular" "1 token each" "$(field lengths "$("$PRATTLE" data info pickles 2>/dev/null)")"
 has "which is said of both" "and 1 more" "$("$PRATTLE" data info pickles 2>&1)"
 has "one of them is refused" "pickles/meta.pkl is not a pickled list of lists of token ids" "$("$PRATTLE" data info pickles/meta.pkl 2>&1)"
-has "they are not prepared again" "two.pkl has tokens already; data convert changes their format" "$("$PRATTLE" data prepare two.pkl again --model $MODEL 2>&1)"
+"$PRATTLE" data convert two.pkl by-convert >said 2>&1
+is "prepare takes them as convert does" "again: $(sed -n 's/^  wrote *by-convert: //p' said)" "$(field wrote "$("$PRATTLE" data prepare two.pkl again 2>&1)")"
+cmp again.bin by-convert.bin && cmp again.idx by-convert.idx
+is "  to the last byte" 0 $?
+"$PRATTLE" data prepare two.pkl two.tfrecord >said 2>&1
+is "  and what it made of them" "again2: $(field wrote "$("$PRATTLE" data prepare two.tfrecord again2 2>&1)" | sed 's/^again2: //')" \
+    "again2: $(field wrote "$("$PRATTLE" data convert two.pkl again3 2>&1)" | sed 's/^again3: //')"
+cmp again2.bin again.bin
+is "  with the same tokens" 0 $?
+has "only texts are split" "two.pkl has tokens already; data convert changes their format" "$("$PRATTLE" data prepare two.pkl parts-of split=0.5,0.5 2>&1)"
+has "nor are both mixed" "two.pkl has tokens already; data convert changes their format" "$("$PRATTLE" data prepare two.pkl single.txt both 2>&1)"
+prepare half.jsonl by-prepare >said
+"$PRATTLE" data convert half.jsonl of-lines --model $MODEL >said 2>&1
+cmp of-lines.bin by-prepare.bin && cmp of-lines.idx by-prepare.idx
+is "convert takes JSON lines as prepare does" 0 $?
+has "  and no other text" "single.txt is a text; data prepare makes tokens of it" "$("$PRATTLE" data convert single.txt of-text 2>&1)"
 "$PRATTLE" train finetune data=plain steps=1 sequence_length=16 folder=run --model $MODEL >said 2>&1
 is "a run reads it" 0 $?
 printf 'caf\351' >texts/c.txt

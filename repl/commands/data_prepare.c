@@ -264,6 +264,9 @@ static int make_tokens(struct repl *r, const struct call *c, const char *usage, 
     int found = 0, rc = read_request(&q, c, usage);
     if (rc == 0)
         rc = look_at_files(&found, buf_text(&q.in));
+    if (rc == 0 && !prepares && (found & IN_TOKENS) != 0 && asks_for_texts(&q.config))
+        rc = err_set(ERR_RANGE, "convert takes no split, shuffle, duplicates or min_length: only "
+                                "texts are split, shuffled or left out, by prepare");
     if (rc == 0 &&
         (prepares ? found == IN_TOKENS && !asks_for_texts(&q.config) : found != IN_JSON_LINES))
         rc = convert_files(r, &q, !c->shell || repl_names_model(r));

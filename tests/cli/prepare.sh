@@ -116,6 +116,8 @@ is "  and what it made of them" "again2: $(field wrote "$("$PRATTLE" data prepar
 cmp again2.bin again.bin
 is "  with the same tokens" 0 $?
 has "only texts are split" "two.pkl has tokens already; data convert changes their format" "$("$PRATTLE" data prepare two.pkl parts-of split=0.5,0.5 2>&1)"
+has "  which convert says too" "convert takes no split, shuffle, duplicates or min_length" "$("$PRATTLE" data convert two.pkl parts-of split=0.5,0.5 2>&1 | tr -s ' \n' ' ')"
+is "  and writes nothing" "" "$(ls parts-of* 2>/dev/null)"
 has "nor are both mixed" "two.pkl has tokens already; data convert changes their format" "$("$PRATTLE" data prepare two.pkl single.txt both 2>&1)"
 prepare half.jsonl by-prepare >said
 "$PRATTLE" data convert half.jsonl of-lines --model $MODEL >said 2>&1

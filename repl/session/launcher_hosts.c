@@ -7,13 +7,13 @@
 #include "model/base/mem.h"
 #include "model/base/progress.h"
 #include "repl/session/hostfile.h"
+#include "repl/session/lookup.h"
 #include "train/parallel/plugin.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,17 +31,6 @@ enum {
 };
 
 /* ---- addresses ---- */
-
-static bool find_address(struct in_addr *out, const char *name)
-{
-    const struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *found;
-    if (getaddrinfo(name, NULL, &hints, &found) != 0)
-        return false;
-    *out = ((struct sockaddr_in *)found->ai_addr)->sin_addr;
-    freeaddrinfo(found);
-    return true;
-}
 
 static struct in_addr address_of(const struct sockaddr *a)
 {
@@ -64,13 +53,16 @@ static bool is_own_address(const struct ifaddrs *all, struct in_addr a)
     return false;
 }
 
-static bool is_here(const struct ifaddrs *all, const char *name)
+static bool is_own_name(const char *name)
 {
     char here[64] = "";
-    struct in_addr a;
     gethostname(here, sizeof here - 1);
-    return strcmp(name, "localhost") == 0 || hostfile_is_same(name, strlen(name), here) ||
-           (find_address(&a, name) && is_own_address(all, a));
+    return strcmp(name, "localhost") == 0 || hostfile_is_same(name, strlen(name), here);
+}
+
+static bool is_here(const struct ifaddrs *all, const struct lookup *l)
+{
+    return is_own_name(l->name) || (l->found && is_own_address(all, l->address));
 }
 
 /* The network of this host's that an address is of; false: none. */
@@ -91,9 +83,51 @@ static bool find_network(char out[32], const struct ifaddrs *all, struct in_addr
     return false;
 }
 
-static bool copy_name(char out[64], const char *host, size_t n)
+/* The hosts of a text but this one, with their addresses; names of 64 bytes and more are left out.
+ */
+struct host_list {
+    struct ifaddrs *own;
+    struct lookup *hosts; /* [n] */
+    int n;
+    bool whole; /* none is left out */
+};
+
+static void release_list(struct host_list *l)
 {
-    return snprintf(out, 64, "%.*s", (int)n, host) < 64;
+    freeifaddrs(l->own);
+    mem_free(l->hosts);
+}
+
+static bool add_host(struct host_list *l, const char *host, size_t n)
+{
+    struct lookup *new = &l->hosts[l->n];
+    if (snprintf(new->name, sizeof new->name, "%.*s", (int)n, host) >= (int)sizeof new->name)
+        return false;
+    /* Some files name a host once for each of its processes. */
+    const bool again = l->n > 0 && strcmp(new->name, new[-1].name) == 0;
+    l->n += !again && !is_own_name(new->name);
+    return true;
+}
+
+static int make_list(struct host_list *l, const char *text)
+{
+    size_t most = 0, n;
+    int kept = 0;
+    *l = (struct host_list){.whole = true};
+    for (const char *at = text; hostfile_next(&at, &n) != NULL;)
+        most++;
+    if ((l->hosts = mem_array(most + 1, sizeof *l->hosts)) == NULL)
+        return ERR_NOMEM;
+    for (const char *host; (host = hostfile_next(&text, &n)) != NULL;)
+        l->whole &= add_host(l, host, n);
+    if (getifaddrs(&l->own) != 0)
+        return err_errno("cannot read this host's addresses");
+    const int rc = lookup_names(l->hosts, l->n);
+    for (int i = 0; i < l->n; i++)
+        if (!is_here(l->own, &l->hosts[i]))
+            l->hosts[kept++] = l->hosts[i];
+    l->n = kept;
+    return rc;
 }
 
 int launcher_hosts_add_network(struct buf *out, const char *net)
@@ -110,23 +144,18 @@ int launcher_hosts_add_network(struct buf *out, const char *net)
 
 int launcher_hosts_networks(struct buf *out, const char *text)
 {
-    struct ifaddrs *all = NULL;
-    struct in_addr a;
-    char name[64], net[32];
-    size_t n;
-    int rc = 0;
-    bool every = getifaddrs(&all) == 0;
-    for (const char *host; rc == 0 && every && (host = hostfile_next(&text, &n)) != NULL;) {
-        every = copy_name(name, host, n);
-        if (!every || is_here(all, name))
-            continue;
-        every = find_address(&a, name) && find_network(net, all, a);
+    struct host_list l;
+    char net[32];
+    int rc = make_list(&l, text);
+    bool every = l.whole;
+    for (int i = 0; rc == 0 && every && i < l.n; i++) {
+        every = l.hosts[i].found && find_network(net, l.own, l.hosts[i].address);
         if (every)
             rc = launcher_hosts_add_network(out, net);
     }
     if (!every)
         out->n = 0;
-    freeifaddrs(all);
+    release_list(&l);
     return rc;
 }
 
@@ -253,15 +282,12 @@ static bool is_asked(const struct asking *a, const char *name)
 
 static int ask_hosts(struct asking *a, const char *text)
 {
-    struct ifaddrs *all = NULL;
-    char name[64];
-    size_t n;
-    int rc = getifaddrs(&all) == 0 ? 0 : err_errno("cannot read this host's addresses");
-    for (const char *host;
-         rc == 0 && a->n < LAUNCHER_MOST_HOSTS && (host = hostfile_next(&text, &n)) != NULL;)
-        if (copy_name(name, host, n) && !is_asked(a, name) && !is_here(all, name))
-            rc = ask_host(a, name);
-    freeifaddrs(all);
+    struct host_list l;
+    int rc = make_list(&l, text);
+    for (int i = 0; rc == 0 && a->n < LAUNCHER_MOST_HOSTS && i < l.n; i++)
+        if (!is_asked(a, l.hosts[i].name))
+            rc = ask_host(a, l.hosts[i].name);
+    release_list(&l);
     return rc;
 }
 

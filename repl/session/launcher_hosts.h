@@ -12,16 +12,16 @@ struct host_fault {
 
 /*
  * Ask the hosts of a hostfile's text, all at once and by the agent that mpirun uses (ssh), whether
- * they have this program; at most 10 s long, once their names are looked up. Not asked: this host,
- * more than LAUNCHER_MOST_HOSTS, names of 64 bytes and more, and those that a scheduler of a
- * cluster has given, which has ways of its own.
+ * they have this program; at most 10 s long, once their names are looked up, which takes 10 s at
+ * most too. Not asked: this host, more than LAUNCHER_MOST_HOSTS, names of 64 bytes and more, and
+ * those that a scheduler of a cluster has given, which has ways of its own.
  *
  * faults   [LAUNCHER_MOST_HOSTS], *n of them
  * returns  0, or ERR_INTERRUPTED
  */
 int launcher_hosts_ask(struct host_fault *faults, int *n, const char *text);
 /* Networks of this host by which all others are reached without a router, as "10.0.0.0/24,...";
- * empty: not all are. ERR_NOMEM. */
+ * empty: not all are. ERR_NOMEM, ERR_INTERRUPTED. */
 int launcher_hosts_networks(struct buf *out, const char *text);
 /* A network behind those of such a list, unless it is there. ERR_NOMEM. */
 int launcher_hosts_add_network(struct buf *out, const char *net);

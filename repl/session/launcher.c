@@ -19,11 +19,11 @@
 #include "repl/session/processes.h"
 #include "repl/terminal/term.h"
 #include "train/parallel/cleaner.h"
+#include "train/parallel/mca.h"
 #include "train/parallel/plugin.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,8 +35,7 @@
 
 enum { MOST_WORDS = 64, READ_BYTES = 16 << 10, PROGRAM_BYTES = 4096, MAX_HOSTS_BYTES = 1 << 20 };
 
-static const char MPIRUN[] = "mpirun", INCLUDED[] = "OMPI_MCA_btl_tcp_if_include",
-                  EXCLUDED[] = "OMPI_MCA_btl_tcp_if_exclude",
+static const char INCLUDED[] = "OMPI_MCA_btl_tcp_if_include",
                   AGENT_ARGS[] = "OMPI_MCA_plm_rsh_args";
 
 /* One of the two ways by which words come. */
@@ -59,24 +58,17 @@ struct launched {
 
 /* ---- starting ---- */
 
-static bool find_program(const char *name)
+static bool find_mpirun(void)
 {
-    const char *list = getenv("PATH");
-    char path[PATH_MAX];
-    while (list != NULL && *list != '\0') {
-        const size_t n = strcspn(list, ":");
-        const int used = snprintf(path, sizeof path, "%.*s/%s", (int)n, list, name);
-        if (used < (int)sizeof path && access(path, X_OK) == 0)
-            return true;
-        list += n + (list[n] != '\0');
-    }
-    return false;
+    char *path = mca_find_mpirun();
+    mem_free(path);
+    return path != NULL;
 }
 
 int launcher_check(void)
 {
     int rc = plugin_check();
-    if (rc == 0 && !find_program(MPIRUN))
+    if (rc == 0 && !find_mpirun())
         rc = err_set(ERR_MISSING, "several processes need mpirun: install Open MPI (Debian and "
                                   "Ubuntu: apt-get install openmpi-bin)");
     return rc;
@@ -96,10 +88,11 @@ static int set_environment(const struct launcher_call *c)
     return 0;
 }
 
-/* Else an ssh to a host that is gone stays for a quarter of an hour. */
+/* Else an ssh to a host that is gone stays for a quarter of an hour. What the user has chosen, as
+ * the networks too, is left as it is. */
 static int set_patience(struct launched *l, const char *hosts)
 {
-    if (*hosts == '\0' || getenv("OMPI_MCA_plm_rsh_agent") != NULL || getenv(AGENT_ARGS) != NULL)
+    if (*hosts == '\0' || mca_is_set("plm_rsh_agent") || mca_is_set("plm_rsh_args"))
         return 0;
     l->patience = true;
     return setenv(AGENT_ARGS, "-o ServerAliveInterval=5 -o ServerAliveCountMax=3", 1) == 0
@@ -113,7 +106,7 @@ static int set_networks(struct launched *l, const char *hosts)
 {
     struct buf text = {0}, networks = {0};
     int rc = 0;
-    if (*hosts != '\0' && getenv(INCLUDED) == NULL && getenv(EXCLUDED) == NULL &&
+    if (*hosts != '\0' && !mca_is_set("btl_tcp_if_include") && !mca_is_set("btl_tcp_if_exclude") &&
         (rc = file_read_all(&text, hosts, MAX_HOSTS_BYTES)) == 0)
         rc = launcher_hosts_networks(&networks, buf_text(&text));
     if (rc == 0 && networks.n > 0) {

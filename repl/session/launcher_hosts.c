@@ -8,6 +8,7 @@
 #include "model/base/progress.h"
 #include "repl/session/hostfile.h"
 #include "repl/session/lookup.h"
+#include "train/parallel/mca.h"
 #include "train/parallel/plugin.h"
 
 #include <arpa/inet.h>
@@ -178,11 +179,11 @@ struct asking {
 
 static bool has_scheduler(void)
 {
-    static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "OMPI_MCA_plm"};
+    static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (getenv(names[i]) != NULL)
             return true;
-    return false;
+    return mca_is_set("plm");
 }
 
 /* Quoted for a shell. */
@@ -226,15 +227,20 @@ static void split_words(struct asking *a, char *text)
 /* The first of "ssh -p 22 : rsh", with what mpirun says to it besides. */
 static int split_agent(struct asking *a)
 {
-    const char *said = getenv("OMPI_MCA_plm_rsh_agent"), *args = getenv("OMPI_MCA_plm_rsh_args");
-    a->agent = mem_strdup(said != NULL && *said != '\0' ? said : "ssh");
-    a->args = mem_strdup(args != NULL ? args : "");
+    a->agent = mca_value("plm_rsh_agent");
+    if (a->agent == NULL)
+        a->agent = mem_strdup("ssh");
+    a->args = mca_value("plm_rsh_args");
+    if (a->args == NULL)
+        a->args = mem_strdup("");
     a->task = make_task();
     if (a->agent == NULL || a->args == NULL || a->task == NULL)
         return ERR_NOMEM;
     split_words(a, a->agent);
     split_words(a, a->args);
-    return a->n_words > 0 ? 0 : err_set(ERR_RANGE, "OMPI_MCA_plm_rsh_agent names no program");
+    return a->n_words > 0
+               ? 0
+               : err_set(ERR_RANGE, "plm_rsh_agent, which is set for Open MPI, names no program");
 }
 
 /* In the child, without a terminal at which it could ask for a password, or a window. */

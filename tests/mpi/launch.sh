@@ -29,6 +29,18 @@ has "a host is asked by mpirun's agent with its words, and no window" "host 192.
     "$(OMPI_MCA_plm_rsh_agent="$TMPDIR/agent -v : rsh" OMPI_MCA_plm_rsh_args="-p 2222" \
         one asked replicas=2 hosts="$TMPDIR/hosts" elastic=off 2>&1)"
 
+# What is in Open MPI's own files counts as what is in the environment.
+mkdir -p home/.openmpi bin
+echo "plm_rsh_agent = $TMPDIR/agent -w : rsh" >home/.openmpi/mca-params.conf
+has "  of its file too" "host 192.0.2.1 cannot be used: never -w 192.0.2.1 test -x" \
+    "$(HOME=$TMPDIR/home one asked replicas=2 hosts="$TMPDIR/hosts" elastic=off 2>&1)"
+printf '#!/bin/sh\necho "args: $OMPI_MCA_plm_rsh_args"; exit 1\n' >bin/mpirun && chmod +x bin/mpirun
+echo localhost >hosts
+started() { PATH=$TMPDIR/bin:$PATH HOME=$TMPDIR/home one asked replicas=2 hosts="$TMPDIR/hosts" 2>&1 | grep args; }
+is "mpirun has no words for an agent that it is told there" "args: " "$(started)"
+rm home/.openmpi/mca-params.conf
+is "  and how long ssh waits for a host where it is told nothing" "args: -o ServerAliveInterval=5 -o ServerAliveCountMax=3" "$(started)"
+
 # begin FOLDER ARGUMENTS...: one that takes long; when it has a checkpoint, its launcher, mpirun and ranks.
 begin() {
     set -m # or it would be a background job, which Ctrl-C is not for

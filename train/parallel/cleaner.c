@@ -1,6 +1,8 @@
 #include "train/parallel/cleaner.h"
 
 #include "model/base/folder_entry.h"
+#include "model/base/mem.h"
+#include "train/parallel/mca.h"
 
 #include <fcntl.h>
 #include <ftw.h>
@@ -28,15 +30,23 @@ static bool copy_path(char out[PATH_MAX], const char *path)
     return path != NULL && *path == '/' && snprintf(out, PATH_MAX, "%s", path) < PATH_MAX;
 }
 
+/* The folder that Open MPI has been told for this, or else the other. */
+static bool copy_set_path(char out[PATH_MAX], const char *name, const char *otherwise)
+{
+    char *path = mca_value(name);
+    const bool set = copy_path(out, path) || copy_path(out, otherwise);
+    mem_free(path);
+    return set;
+}
+
 static bool find_leavings(struct leavings *l)
 {
     const char *local = getenv("OMPI_COMM_WORLD_LOCAL_RANK"),
-               *job = getenv("OMPI_MCA_ess_base_jobid"),
-               *shared = getenv("OMPI_MCA_btl_vader_backing_directory");
+               *job = getenv("OMPI_MCA_ess_base_jobid");
     if (local == NULL || strcmp(local, "0") != 0 || job == NULL ||
         !copy_path(l->session, getenv("OMPI_MCA_orte_jobfam_session_dir")) ||
         !copy_path(l->top, getenv("OMPI_MCA_orte_top_session_dir")) ||
-        !copy_path(l->shared, shared != NULL ? shared : "/dev/shm"))
+        !copy_set_path(l->shared, "btl_vader_backing_directory", "/dev/shm"))
         return false;
     const char *name = strrchr(l->session, '/') + 1;
     snprintf(l->part, sizeof l->part, ".%u.%lx.", (unsigned)geteuid(), strtoul(job, NULL, 10));
@@ -108,22 +118,22 @@ void cleaner_start(void)
 }
 
 /* Where Open MPI has its folders: its own setting, or the first of these. */
-static const char *find_base(void)
+static bool find_base(char out[PATH_MAX])
 {
-    static const char *const names[] = {"OMPI_MCA_orte_tmpdir_base", "TMPDIR", "TEMP", "TMP"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    static const char *const names[] = {"TMPDIR", "TEMP", "TMP"};
+    const char *otherwise = "/tmp";
+    for (size_t i = sizeof names / sizeof *names; i-- > 0;) {
         const char *path = getenv(names[i]);
         if (path != NULL && *path == '/')
-            return path;
+            otherwise = path;
     }
-    return "/tmp";
+    return copy_set_path(out, "orte_tmpdir_base", otherwise);
 }
 
 void cleaner_remove(pid_t mpirun)
 {
-    char path[PATH_MAX], end[32];
-    const char *base = find_base();
-    DIR *d = opendir(base);
+    char base[PATH_MAX], path[2 * PATH_MAX], end[32];
+    DIR *d = find_base(base) ? opendir(base) : NULL;
     if (d == NULL)
         return;
     snprintf(end, sizeof end, ".%u", (unsigned)geteuid());

@@ -1,0 +1,158 @@
+#include "train/parallel/mca.h"
+
+#include "model/base/buf.h"
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_BYTES = 1 << 20 };
+
+static const char BLANKS[] = " \t\r";
+
+/* ---- a file's text ---- */
+
+/* The value behind a name, where the line is of that one: "NAME = VALUE" or "--mca NAME VALUE". */
+static const char *match_line(const char *line, const char *name)
+{
+    const size_t n = strlen(name);
+    const bool option = strncmp(line, "-mca", 4) == 0 || strncmp(line, "--mca", 5) == 0;
+    if (option) {
+        line += strcspn(line, " \t\r\n");
+        line += strspn(line, BLANKS);
+    }
+    if (strncmp(line, name, n) != 0)
+        return NULL;
+    const char *at = line + n + strspn(line + n, BLANKS);
+    if (option)
+        return at > line + n ? at : NULL;
+    return *at == '=' ? at + 1 + strspn(at + 1, BLANKS) : NULL;
+}
+
+char *mca_find(const char *text, const char *name)
+{
+    const char *value = NULL;
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n"), line += *line != 0) {
+        const char *found = match_line(line + strspn(line, BLANKS), name);
+        value = found != NULL ? found : value;
+    }
+    if (value == NULL)
+        return NULL;
+    size_t n = strcspn(value, "\n");
+    while (n > 0 && strchr(BLANKS, value[n - 1]) != NULL)
+        n--;
+    return mem_sprintf("%.*s", (int)n, value);
+}
+
+/* ---- where files are ---- */
+
+char *mca_find_mpirun(void)
+{
+    const char *list = getenv("PATH");
+    char path[PATH_MAX];
+    while (list != NULL && *list != '\0') {
+        const size_t n = strcspn(list, ":");
+        const int used = snprintf(path, sizeof path, "%.*s/mpirun", (int)n, list);
+        if (used < (int)sizeof path && access(path, X_OK) == 0)
+            return mem_strdup(path);
+        list += n + (list[n] != '\0');
+    }
+    return NULL;
+}
+
+/* Behind links, such as those of Debian's alternatives. */
+static void find_prefix(char out[PATH_MAX])
+{
+    char *mpirun = mca_find_mpirun();
+    *out = '\0';
+    if (mpirun != NULL && realpath(mpirun, out) != NULL)
+        for (int i = 0; i < 2 && strrchr(out, '/') != NULL; i++)
+            *strrchr(out, '/') = '\0';
+    mem_free(mpirun);
+}
+
+static char *find_in_file(const char *path, const char *name)
+{
+    struct buf text = {0};
+    char *value = NULL;
+    if (!file_exists(path))
+        return NULL;
+    if (file_read_all(&text, path, MOST_BYTES) == 0)
+        value = mca_find(buf_text(&text), name);
+    else
+        err_clear(); /* Open MPI goes on too */
+    buf_release(&text);
+    return value;
+}
+
+/* A file of the system's; the first folder that has it. */
+static char *find_in_system(const char *file, const char *name)
+{
+    const char *folder = getenv("OPAL_SYSCONFDIR"), *prefix = getenv("OPAL_PREFIX");
+    char program[PATH_MAX], path[PATH_MAX + 64];
+    find_prefix(program);
+    const struct {
+        const char *folder, *below;
+    } places[] = {{folder, ""}, {prefix, "/etc"}, {program, "/etc"}, {"/etc/openmpi", ""}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (places[i].folder == NULL)
+            continue;
+        const int n =
+            snprintf(path, sizeof path, "%s%s/%s", places[i].folder, places[i].below, file);
+        if (n < (int)sizeof path && file_exists(path))
+            return find_in_file(path, name);
+    }
+    return NULL;
+}
+
+/* Of the files "A,B,...", the first that says something. */
+static char *find_in_list(const char *list, const char *name)
+{
+    char path[PATH_MAX], *value = NULL;
+    while (value == NULL && *list != '\0') {
+        const size_t n = strcspn(list, ",");
+        if (snprintf(path, sizeof path, "%.*s", (int)n, list) < (int)sizeof path)
+            value = find_in_file(path, name);
+        list += n + (list[n] != '\0');
+    }
+    return value;
+}
+
+static char *find_of_user(const char *name)
+{
+    const char *home = getenv("HOME");
+    char path[PATH_MAX];
+    return home != NULL && snprintf(path, sizeof path, "%s/.openmpi/mca-params.conf", home) <
+                               (int)sizeof path
+               ? find_in_file(path, name)
+               : NULL;
+}
+
+/* ---- values ---- */
+
+char *mca_value(const char *name)
+{
+    char variable[128];
+    const char *list = getenv("OMPI_MCA_mca_base_param_files"), *said;
+    snprintf(variable, sizeof variable, "OMPI_MCA_%s", name);
+    char *value = find_in_system("openmpi-mca-params-override.conf", name);
+    if (value == NULL && (said = getenv(variable)) != NULL)
+        return mem_strdup(said);
+    if (value == NULL && list != NULL)
+        return find_in_list(list, name);
+    if (value == NULL)
+        value = find_of_user(name);
+    return value != NULL ? value : find_in_system("openmpi-mca-params.conf", name);
+}
+
+bool mca_is_set(const char *name)
+{
+    char *value = mca_value(name);
+    mem_free(value);
+    return value != NULL;
+}

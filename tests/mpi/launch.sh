@@ -62,6 +62,17 @@ kill -INT $launcher; wait $launcher
 is "Ctrl-C ends it as one process" "130 0" "$? $(gone "$TMPDIR/int")"
 saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` goes on from there\]$/\1/p' log)
 is "and is kept" "step-$(printf %06d "$saved")" "$(basename "$(ls -d int/step-* | tail -n 1)")"
+# One Ctrl-C comes to the processes one after another: what stops one does not stop the saving of the first.
+got=
+for pause in 0.05 0.1 0.2; do
+    begin late
+    kill -USR1 "${ranks[1]}"
+    sleep $pause
+    kill -USR1 "${ranks[0]}" 2>/dev/null
+    wait $launcher
+    got+="$(grep -c 'is saved;' log)$(grep -c 'stopped while' err) "
+done
+is "and what comes late to the first does not stop its saving" "10 10 10 " "$got"
 # Wherever the processes were in a step whose gradients were under way, it begins anew.
 at=(zero=2 schedule=constant warmup=0 eval_every=0 sequence_length=16)
 for pause in 0.1 0.35; do

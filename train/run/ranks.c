@@ -244,6 +244,18 @@ bool run_ranks_stopped(struct run *r)
     return k->said;
 }
 
+/* Ctrl-C comes to all ranks. What has stopped another is on its way here, and later it would stop
+ * what is done for the pause. */
+static void await_same_interrupt(const struct run_ranks *k)
+{
+    enum { PATIENCE_S = 1 };
+    const double begun = clock_s();
+    if (k->verdict.rc != ERR_INTERRUPTED || k->verdict.rank == 0)
+        return;
+    while (!interrupt_pending() && clock_s() - begun < PATIENCE_S)
+        clock_sleep_s(0.01);
+}
+
 static void meet_as_first(struct run *r, int rc)
 {
     struct run_ranks *k = r->ranks;
@@ -267,6 +279,7 @@ static void meet_as_first(struct run *r, int rc)
         say_verdict(r);
     }
     world_wait(k->sending, world_size());
+    await_same_interrupt(k);
 }
 
 static void meet_as_other(struct run *r, int rc)

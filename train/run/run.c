@@ -116,6 +116,15 @@ static int lose_if_not_finite(struct run *r, int rc)
     return 0;
 }
 
+/* Once all steps are done, nothing is left that Ctrl-C could stop but this, which is done in any
+ * case: one that came late would only make a pause of the end. While it is being done, it stops. */
+static int do_save(struct run *r)
+{
+    if (run_is_over(r))
+        interrupt_clear();
+    return run_save(r);
+}
+
 /* One that is interrupted is still due when the run goes on. */
 static int do_due_tasks(struct run *r)
 {
@@ -124,7 +133,7 @@ static int do_due_tasks(struct run *r)
         int (*act)(struct run *r);
     } acts[] = {{DUE_EVAL, do_eval},       {DUE_LINE, do_line},
                 {DUE_TENSORS, do_tensors}, {DUE_ACTIVATIONS, do_activations},
-                {DUE_SAMPLE, do_sample},   {DUE_SAVE, run_save}};
+                {DUE_SAMPLE, do_sample},   {DUE_SAVE, do_save}};
     const unsigned of_weights = DUE_EVAL | DUE_SAMPLE | DUE_SAVE;
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
         if (!(r->due & acts[i].bit) || (r->lost && (acts[i].bit & of_weights)))
@@ -193,7 +202,7 @@ int run_go(struct run *r)
             r->due = due_after_step(r);
     /* The end has a checkpoint, also where it came by a change of steps. */
     if (rc == 0)
-        rc = lose_if_not_finite(r, run_save(r));
+        rc = lose_if_not_finite(r, do_save(r));
     rc = publish_at_end(r, rc);
     r->status = r->lost ? RUN_LOST : rc == 0 ? RUN_FINISHED : RUN_PAUSED;
     return rc;

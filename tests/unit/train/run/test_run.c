@@ -174,11 +174,40 @@ static void test_no_allocation_in_a_step(void **state)
     trial_close(&t);
 }
 
-/* What was verified is what is gone on from: nothing of a checkpoint is opened again by its name. */
+static void raise_at_last_line(void *user, const struct metrics *m)
+{
+    (void)user;
+    if (m->step == TRIAL_STEPS)
+        interrupt_raise();
+}
+
+/* Nothing is left to stop then. */
+static void test_interrupted_when_all_is_done(void **state)
+{
+    static const char *const saves[] = {"save_every=0", "save_every=12"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const struct run_events e = {.line = raise_at_last_line};
+        struct trial t;
+        struct run *r;
+        trial_open(&t, (const char *const[]){"eval_every=0", saves[i], NULL});
+        assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
+        assert_ok(run_go(r));
+        assert_int_equal(run_status(r), RUN_FINISHED);
+        assert_int_equal(run_saved_step(r), TRIAL_STEPS);
+        run_free(r);
+        trial_close(&t);
+    }
+    interrupt_clear();
+}
+
+/* What was verified is what is gone on from: nothing of a checkpoint is opened again by its name.
+ */
 static void test_resuming_opens_each_file_once(void **state)
 {
     static const char *const of_model[] = {"model.safetensors", "training.safetensors",
-                                           "state.json", "manifest.json", "config.json", NULL};
+                                           "state.json",        "manifest.json",
+                                           "config.json",       NULL};
     static const char *const of_adapter[] = {"adapter_model.safetensors", "adapter_config.json",
                                              "training.safetensors", NULL};
     const char *const *mode = *state;
@@ -219,6 +248,7 @@ int main(void)
         IN_MODE(test_other_team_in_the_middle, 1),
         IN_MODE(test_from_a_checkpoint, 1),
         cmocka_unit_test(test_paused_before_the_first_step),
+        cmocka_unit_test(test_interrupted_when_all_is_done),
         cmocka_unit_test(test_no_allocation_in_a_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

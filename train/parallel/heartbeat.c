@@ -45,6 +45,7 @@ struct heartbeat {
     int datagrams;      /* by UDP; -1: none */
     struct peer *peers; /* [size]; of others than rank 0: that of rank 0 */
     struct stranger strangers[STRANGERS];
+    int heard;             /* datagrams since the last beat */
     struct pollfd *polled; /* [size + STRANGERS + OTHERS] */
     pthread_t thread;
     int wake[2]; /* a byte there ends the thread */
@@ -182,11 +183,29 @@ static void send_datagram(struct heartbeat *h, const struct sockaddr *to, sockle
     (void)!sendto(h->datagrams, &own, sizeof own, MSG_NOSIGNAL | MSG_DONTWAIT, to, n);
 }
 
+_Static_assert((int)HEARTBEAT_BEGIN == (int)HEARTBEAT_TOKEN, "a hello begins with the token");
+
+/* Those of this world alone. */
+static void take_datagrams(struct heartbeat *h, int fd)
+{
+    if (fd >= 0)
+        heartbeat_filter_datagrams(fd, h->token, sizeof(struct hello));
+    h->datagrams = fd;
+}
+
+/* Until the next beat not more of them than many ranks that beat many times: a flood would keep
+ * this thread from beating itself. */
+static bool hears_datagrams(const struct heartbeat *h)
+{
+    enum { MOST = 1000, MOST_EACH = 16 };
+    return h->datagrams >= 0 && h->heard < MOST + MOST_EACH * h->config.size;
+}
+
 static void hear_datagrams(struct heartbeat *h)
 {
     struct hello hello;
     struct sockaddr_storage from;
-    for (socklen_t n = sizeof from;; n = sizeof from) {
+    for (socklen_t n = sizeof from; hears_datagrams(h); n = sizeof from, h->heard++) {
         const ssize_t got = recvfrom(h->datagrams, &hello, sizeof hello, MSG_DONTWAIT,
                                      (struct sockaddr *)&from, &n);
         if (got < 0)
@@ -204,6 +223,7 @@ static void hear_datagrams(struct heartbeat *h)
 
 static void beat(struct heartbeat *h)
 {
+    h->heard = 0;
     if (h->datagrams >= 0 && h->listening < 0)
         send_datagram(h, NULL, 0);
     for (int i = 0; i < h->config.size; i++) {
@@ -234,7 +254,8 @@ static bool listen_until(struct heartbeat *h, int64_t until)
             p[size + i] = (struct pollfd){.fd = h->strangers[i].fd, .events = POLLIN};
         p[size + STRANGERS] = (struct pollfd){.fd = h->listening, .events = POLLIN};
         p[size + STRANGERS + 1] = (struct pollfd){.fd = h->wake[0], .events = POLLIN};
-        p[size + STRANGERS + 2] = (struct pollfd){.fd = h->datagrams, .events = POLLIN};
+        p[size + STRANGERS + 2] =
+            (struct pollfd){.fd = hears_datagrams(h) ? h->datagrams : -1, .events = POLLIN};
         if (poll(p, (nfds_t)(size + STRANGERS + OTHERS), (int)left) <= 0)
             continue;
         if (p[size + STRANGERS + 1].revents != 0)
@@ -293,7 +314,7 @@ int heartbeat_listen(struct heartbeat **out, const struct heartbeat_config *c, b
     memcpy(place->token, h->token, sizeof h->token);
     place->n = heartbeat_list_addresses(place->addresses, HEARTBEAT_ADDRESSES, port, here);
     if (!here)
-        h->datagrams = heartbeat_bind_datagrams(h->listening);
+        take_datagrams(h, heartbeat_bind_datagrams(h->listening));
     if ((rc = start_thread(h)) != 0) {
         free_heartbeat(h);
         return rc;
@@ -346,7 +367,7 @@ int heartbeat_join(struct heartbeat **out, const struct heartbeat_config *c,
     }
     memcpy(h->token, place->token, sizeof h->token);
     if (place->n > 1)
-        h->datagrams = heartbeat_connect_datagrams(fd);
+        take_datagrams(h, heartbeat_connect_datagrams(fd));
     h->peers[0].fd = fd;
     h->peers[0].watched = true;
     if ((rc = start_thread(h)) != 0)

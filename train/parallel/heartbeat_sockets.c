@@ -2,8 +2,10 @@
 
 #include "model/base/err.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <linux/filter.h>
 #include <net/if.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -144,4 +146,28 @@ int heartbeat_bind_datagrams(int tcp)
     if (fd >= 0 && bind(fd, (void *)&own, n) != 0)
         heartbeat_close(&fd);
     return fd;
+}
+
+/* Loads from behind the UDP header, big-endian words; a jump skips so many that it comes to the
+ * last line. Where a kernel has no such filters the caller drops what is not its own. */
+void heartbeat_filter_datagrams(int fd, const unsigned char *begin, size_t n)
+{
+    enum { HEADER = 8, WORDS = HEARTBEAT_BEGIN / 4, LENGTH = 2 * WORDS + 4 };
+    const uint16_t load = BPF_LD | BPF_W | BPF_ABS, compare = BPF_JMP | BPF_JEQ | BPF_K;
+    struct sock_filter code[LENGTH] = {
+        {.code = BPF_LD | BPF_W | BPF_LEN},
+        {.code = compare, .k = (uint32_t)n + HEADER, .jf = LENGTH - 3},
+    };
+    for (unsigned i = 0; i < WORDS; i++) {
+        struct sock_filter *at = &code[2 + 2 * i];
+        uint32_t word;
+        memcpy(&word, begin + 4 * i, sizeof word);
+        at[0] = (struct sock_filter){.code = load, .k = HEADER + 4 * i};
+        at[1] = (struct sock_filter){
+            .code = compare, .k = ntohl(word), .jf = (uint8_t)(LENGTH - 5 - 2 * i)};
+    }
+    code[LENGTH - 2] = (struct sock_filter){.code = BPF_RET | BPF_K, .k = UINT32_MAX};
+    code[LENGTH - 1] = (struct sock_filter){.code = BPF_RET | BPF_K};
+    const struct sock_fprog program = {.len = LENGTH, .filter = code};
+    setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }

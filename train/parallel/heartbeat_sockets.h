@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 
-enum { HEARTBEAT_CONNECT_MS = 3000 };
+enum { HEARTBEAT_CONNECT_MS = 3000, HEARTBEAT_BEGIN = 16 };
 
 void heartbeat_close(int *fd); /* -1 afterwards */
 void heartbeat_set_quick(int fd);
@@ -18,5 +18,8 @@ int heartbeat_connect(const struct sockaddr_in6 *a);
 /* By UDP, between the addresses and ports of a listener and of a connection to it; -1: none. */
 int heartbeat_bind_datagrams(int tcp);
 int heartbeat_connect_datagrams(int tcp);
+/* Have the kernel drop datagrams that are not of n bytes with this begin, so that they take neither
+ * time nor the room of others. begin [HEARTBEAT_BEGIN] */
+void heartbeat_filter_datagrams(int fd, const unsigned char *begin, size_t n);
 
 #endif

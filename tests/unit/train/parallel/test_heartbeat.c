@@ -2,7 +2,10 @@
 #include "tests/lib/test.h"
 
 #include "train/parallel/heartbeat.h"
+#include "train/parallel/heartbeat_sockets.h"
 
+#include <arpa/inet.h>
+#include <dlfcn.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -205,6 +208,96 @@ static void strangers_are_turned_away(void **state)
     assert_int_equal(heard.n, 0);
 }
 
+/* Words that begin with the token and are as long as a hello pass, and no others. */
+static void the_kernel_drops_what_others_send(void **state)
+{
+    static const unsigned char token[HEARTBEAT_BEGIN] = "0123456789abcde";
+    struct sockaddr_in6 place = {.sin6_family = AF_INET6};
+    unsigned char words[24] = {0}, got[24];
+    int tcp = -1;
+    (void)state;
+    memcpy(words, token, sizeof token);
+    assert_ok(heartbeat_bind(&tcp, false, &place.sin6_port));
+    place.sin6_addr.s6_addr[10] = place.sin6_addr.s6_addr[11] = 0xff; /* 127.0.0.1 */
+    place.sin6_addr.s6_addr[12] = 127, place.sin6_addr.s6_addr[15] = 1;
+    int udp = heartbeat_bind_datagrams(tcp), connection = heartbeat_connect(&place),
+        sender = heartbeat_connect_datagrams(connection);
+    assert_true(udp >= 0 && sender >= 0);
+    heartbeat_filter_datagrams(udp, token, 20);
+    assert_int_equal(send(sender, words, 19, 0), 19);
+    assert_int_equal(send(sender, words, 21, 0), 21);
+    for (int i = 0; i < HEARTBEAT_BEGIN; i++) {
+        words[i] ^= 1;
+        assert_int_equal(send(sender, words, 20, 0), 20);
+        words[i] ^= 1;
+    }
+    words[HEARTBEAT_BEGIN] = 7;
+    assert_int_equal(send(sender, words, 20, 0), 20);
+    assert_int_equal(recv(udp, got, sizeof got, MSG_DONTWAIT), 20);
+    assert_memory_equal(got, words, 20);
+    assert_int_equal(recv(udp, got, sizeof got, MSG_DONTWAIT), -1);
+    heartbeat_close(&sender);
+    heartbeat_close(&connection);
+    heartbeat_close(&udp);
+    heartbeat_close(&tcp);
+}
+
+/* Instead of the C library's: while there is a flood, a datagram is always there. */
+static atomic_bool flooding;
+static atomic_int flooded;
+ssize_t recvfrom(int fd, void *out, size_t n, int flags, struct sockaddr *from, socklen_t *from_n)
+{
+    static ssize_t (*next)(int, void *, size_t, int, struct sockaddr *, socklen_t *);
+    if (flooding) {
+        flooded++;
+        memset(out, 0, n);
+        return (ssize_t)n;
+    }
+    if (next == NULL)
+        *(void **)&next = dlsym(RTLD_NEXT, "recvfrom");
+    return next(fd, out, n, flags, from, from_n);
+}
+
+/* Send the first a datagram that passes, so that it listens. */
+static void send_one(const struct heartbeat_place *place)
+{
+    struct {
+        unsigned char token[HEARTBEAT_TOKEN];
+        uint32_t rank;
+    } hello = {.rank = 1};
+    int connection = heartbeat_connect(&place->addresses[0]),
+        sender = heartbeat_connect_datagrams(connection);
+    memcpy(hello.token, place->token, sizeof hello.token);
+    assert_int_equal(send(sender, &hello, sizeof hello, 0), sizeof hello);
+    heartbeat_close(&sender);
+    heartbeat_close(&connection);
+}
+
+/* One that hears no end of datagrams goes on beating, and can be stopped. */
+static void a_flood_starves_nobody(void **state)
+{
+    struct crew w;
+    struct heartbeat_place place;
+    const struct heartbeat_config c = {
+        .size = SIZE, .beat_ms = BEAT_MS, .silent_ms = 1000000, .lost = note_loss};
+    (void)state;
+    heard.n = 0;
+    assert_ok(heartbeat_listen(&w.first, &c, false, &place));
+    flooding = true;
+    send_one(&place);
+    for (int i = 0; i < PATIENCE_MS / 20 && flooded == 0; i++)
+        sleep_ms(20);
+    assert_true(flooded > 0);
+    /* It takes them in meanwhile. */
+    for (int i = 1; i < SIZE; i++)
+        w.pids[i] = start_rank(i, &place, &w.tell[i]);
+    for (int i = 1; i < SIZE; i++)
+        dismiss(&w, i, 0);
+    heartbeat_stop(w.first);
+    flooding = false;
+    assert_int_equal(heard.n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +306,8 @@ int main(void)
         cmocka_unit_test(one_that_is_stopped_is_noticed),
         cmocka_unit_test(the_first_is_missed),
         cmocka_unit_test(strangers_are_turned_away),
+        cmocka_unit_test(the_kernel_drops_what_others_send),
+        cmocka_unit_test(a_flood_starves_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

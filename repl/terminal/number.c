@@ -2,6 +2,7 @@
 
 #include "repl/terminal/term.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -55,8 +56,10 @@ static int first_power(double x, int digits)
 
 void number_pair(char value[NUMBER_TEXT], char error[NUMBER_TEXT], double x, double e)
 {
+    if (fabs(e) < fabs(x) * DBL_EPSILON) /* x has no digits so far behind its first */
+        e = 0;
     const double size = fmax(fabs(x), fabs(e));
-    const bool small = size > 0 && size < 1e-3, large = size >= 1e6;
+    const bool small = size > 0 && size < 1e-3, large = size >= 1e6 && isfinite(size);
     const int power = small || large ? first_power(size, 2) : 0;
     const double unit = e == 0 ? fabs(x) : fabs(e);
     const int digits = e == 0 ? 4 : 2, last = first_power(unit, digits) - digits + 1;
@@ -64,8 +67,9 @@ void number_pair(char value[NUMBER_TEXT], char error[NUMBER_TEXT], double x, dou
     char exponent[16] = "";
     if (small || large)
         snprintf(exponent, sizeof exponent, "e%d", power);
-    snprintf(value, NUMBER_TEXT, "%.*f%s", decimals, x / pow(10, power), exponent);
-    snprintf(error, NUMBER_TEXT, "%.*f%s", decimals, e / pow(10, power), exponent);
+    const long double scale = powl(10, power); /* which a double has not for the smallest */
+    snprintf(value, NUMBER_TEXT, "%.*Lf%s", decimals, x / scale, exponent);
+    snprintf(error, NUMBER_TEXT, "%.*Lf%s", decimals, e / scale, exponent);
 }
 
 const char *number_count(char out[NUMBER_TEXT], double n)

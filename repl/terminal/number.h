@@ -14,7 +14,7 @@ const char *number_text(char out[NUMBER_TEXT], double x, int digits);
  * x and its standard error with the digits that the error justifies: two of the error, and the
  * value as far as these go; with one exponent, where the larger of both has one. Below the point
  * both end at the same digit: "3.212" and "0.013", "6.21e-5" and "0.13e-5", "1303" and "190".
- * An error of 0 says nothing: four digits of x.
+ * An error of 0, or below the precision of x, says nothing: four digits of x.
  */
 void number_pair(char value[NUMBER_TEXT], char error[NUMBER_TEXT], double x, double e);
 /* What printf made of a number, without the sign and the zeros of its exponent; text. */

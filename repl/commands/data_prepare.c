@@ -6,6 +6,7 @@
 #include "model/base/mem.h"
 #include "model/base/settings_words.h"
 #include "repl/commands/command.h"
+#include "repl/commands/data_tokenizer.h"
 #include "repl/commands/help_text.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/number.h"
@@ -15,17 +16,16 @@
 #include "train/data/source.h"
 #include "train/prepare/convert.h"
 #include "train/prepare/prepare.h"
-#include "weights/open.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 static const char *const words[] = {
-    "format=megatron",        "format=nanogpt",     "format=llmc",     "format=tfrecord",
-    "format=jsonl",           "duplicates=exact",   "duplicates=near", "shuffle=on",
-    "split=0.95,0.025,0.025", "min_length=",        "field=",          "seed=",
-    "record_limit=",          "document_separator="};
+    "format=megatron",        "format=nanogpt",      "format=llmc",     "format=tfrecord",
+    "format=jsonl",           "duplicates=exact",    "duplicates=near", "shuffle=on",
+    "split=0.95,0.025,0.025", "min_length=",         "field=",          "seed=",
+    "record_limit=",          "document_separator=", "tokenizer="};
 
 const char *data_prepare_word(int i)
 {
@@ -118,17 +118,44 @@ static void show_empty_parts(const struct prepare_report *p)
         }
 }
 
-static void show_prepared(const struct prepare_report *p, int n_vocab, double seconds)
+/* What became of the bounds of documents, which were known in IN. */
+static void show_bounds(enum output_format f, bool unmoved, bool joins)
+{
+    char text[400];
+    if (unmoved)
+        wrap_row("look at", "llm.c's documents begin with the end-of-text token, others end with "
+                            "it: without --model PATH it is not known, and stays where it is");
+    if (!joins)
+        return;
+    snprintf(text, sizeof text,
+             "%s's files have no bounds but the end-of-text token, and not every document ends "
+             "with it: some are one now",
+             output_format_name(f));
+    wrap_row("look at", text);
+}
+
+static void show_read(const struct prepare_report *p, double seconds)
 {
     char text[400], bytes[32], rate[32];
-    progress_wipe();
+    int n =
+        snprintf(text, sizeof text, "%" PRIu64 " document%s, ", p->documents, plural(p->documents));
     show_bytes(bytes, sizeof bytes, (double)p->text_bytes);
     show_bytes(rate, sizeof rate, (double)p->text_bytes / (seconds > 0 ? seconds : 1));
-    int n = snprintf(text, sizeof text, "%" PRIu64 " document%s, %s of text", p->documents,
-                     plural(p->documents), bytes);
-    if (seconds >= 1 && !p->went_on)
-        snprintf(text + n, sizeof text - (size_t)n, ", %s/s", rate);
+    if (p->text_bytes == 0)
+        snprintf(text + n, sizeof text - (size_t)n, "%" PRIu64 " token%s", p->tokens,
+                 plural(p->tokens));
+    else if (seconds >= 1 && !p->went_on)
+        snprintf(text + n, sizeof text - (size_t)n, "%s of text, %s/s", bytes, rate);
+    else
+        snprintf(text + n, sizeof text - (size_t)n, "%s of text", bytes);
     wrap_row("read", text);
+}
+
+static void show_prepared(const struct prepare_report *p, int n_vocab, double seconds)
+{
+    char text[400], bytes[32];
+    progress_wipe();
+    show_read(p, seconds);
     show_left_out(p);
     snprintf(text, sizeof text, n_vocab > 0 ? "%s, ids of a vocabulary of %d" : "%s",
              output_format_name(p->format), n_vocab);
@@ -136,8 +163,8 @@ static void show_prepared(const struct prepare_report *p, int n_vocab, double se
     for (int i = 0; i < p->n_parts; i++) {
         const bool lines = p->format == OUTPUT_JSON_LINES;
         show_bytes(bytes, sizeof bytes, (double)p->parts[i].tokens);
-        n = snprintf(text, sizeof text, "%s: %" PRIu64 " document%s, ", p->parts[i].path,
-                     p->parts[i].documents, plural(p->parts[i].documents));
+        int n = snprintf(text, sizeof text, "%s: %" PRIu64 " document%s, ", p->parts[i].path,
+                         p->parts[i].documents, plural(p->parts[i].documents));
         if (lines)
             snprintf(text + n, sizeof text - (size_t)n, "%s", bytes);
         else
@@ -146,6 +173,7 @@ static void show_prepared(const struct prepare_report *p, int n_vocab, double se
         wrap_row(i == 0 ? "wrote" : "", text);
     }
     show_empty_parts(p);
+    show_bounds(p->format, p->unmoved, p->joins);
 }
 
 static void show_converted(const struct convert_report *r)
@@ -160,28 +188,11 @@ static void show_converted(const struct convert_report *r)
     if (r->unsplit)
         wrap_row("look at", "where documents end only the tokenizer of these ids says: without "
                             "--model PATH, of its model, each file is one document");
-    else if (r->unmoved)
-        wrap_row("look at", "llm.c's documents begin with the end-of-text token, others end with "
-                            "it: without --model PATH it is not known, and stays where it is");
-    if (r->joins) {
-        snprintf(text, sizeof text,
-                 "%s's files have no bounds but the end-of-text token, and not every document "
-                 "ends with it: some are one now",
-                 output_format_name(r->format));
-        wrap_row("look at", text);
-    }
-}
-
-/* A tokenizer needs no weights: open the model's files for it alone. */
-static int open_tokenizer(struct repl *r, struct source *s)
-{
-    if (r->model != NULL || !repl_finds_model(r))
-        return 0;
-    return source_open(s, r->options.settings.device.model, 0, false, progress_show());
+    show_bounds(r->format, r->unmoved && !r->unsplit, r->joins);
 }
 
 /* Texts need a tokenizer; ids are copied as they are, and compared with one where it is named. */
-static bool converts_to_text(const struct request *q)
+static bool makes_text(const struct request *q)
 {
     return (q->config.format > 0 ? (enum output_format)(q->config.format - 1)
                                  : output_format_of(q->out)) == OUTPUT_JSON_LINES;
@@ -204,44 +215,31 @@ static int look_at_files(int *found, const char *in)
     return rc;
 }
 
-/* Only texts are split, shuffled and left out. */
-static bool asks_for_texts(const struct prepare_config *c)
+/* More than another format. */
+static bool asks_for_more(const struct prepare_config *c)
 {
     return c->split[0] != '\0' || c->shuffle || c->duplicates != DUPLICATES_KEEP ||
            c->min_length > 0;
 }
 
-static int convert_files(struct repl *r, const struct request *q, bool named)
+static int convert_files(struct repl *r, const struct request *q, const struct tokenizer *t)
 {
-    struct source source = {0};
     struct convert_report report;
-    const bool text = converts_to_text(q);
-    int rc = named || text ? open_tokenizer(r, &source) : 0;
-    const struct tokenizer *t = r->model != NULL ? r->model->tokenizer : source.tokenizer;
     const enum output_format format =
         q->config.format > 0 ? (enum output_format)(q->config.format - 1) : OUTPUT_FORMATS;
-    if (rc == 0)
-        rc = convert_run(&report, format, buf_text(&q->in), q->out, t,
+    int rc = convert_run(&report, format, buf_text(&q->in), q->out, t,
                          r->options.settings.call.force, progress_show());
     progress_wipe();
     if (rc == 0)
         show_converted(&report);
-    if (rc == 0 && text && !named)
-        wrap_row("look at", "the ids were read by the tokenizer of the model that ships with "
-                            "prattle; --model PATH names another");
-    source_close(&source);
     return rc;
 }
 
-static int prepare_files(struct repl *r, const struct request *q)
+static int prepare_files(struct repl *r, const struct request *q, const struct tokenizer *t)
 {
-    struct source source = {0};
     struct prepare_report report = {0};
     const double begun = clock_s();
-    int rc = open_tokenizer(r, &source);
-    const struct tokenizer *t = r->model != NULL ? r->model->tokenizer : source.tokenizer;
-    if (rc == 0)
-        rc = prepare_run(&report, &q->config, buf_text(&q->in), q->out, t,
+    int rc = prepare_run(&report, &q->config, buf_text(&q->in), q->out, t,
                          r->options.settings.call.force, progress_show());
     progress_wipe();
     if (rc == 0)
@@ -253,7 +251,23 @@ static int prepare_files(struct repl *r, const struct request *q)
     else if (rc != 0 && report.stays)
         wrap_say(stdout, term_dim(stdout),
                  "[what was read stays; the same command goes on when the cause is gone]");
-    source_close(&source);
+    return rc;
+}
+
+/* Of files of tokens, or not of such alone. */
+static int make_of(struct repl *r, const struct request *q, bool tokens, bool converts)
+{
+    struct data_tokenizer t = {0};
+    const bool named = data_tokenizer_is_named(r, q->config.tokenizer);
+    int rc = tokens ? prepare_config_check_tokens(&q->config) : 0;
+    if (rc == 0 && (!tokens || named || makes_text(q)))
+        rc = data_tokenizer_open(&t, r, q->config.tokenizer);
+    if (rc == 0)
+        rc = converts ? convert_files(r, q, t.tokenizer) : prepare_files(r, q, t.tokenizer);
+    if (rc == 0 && tokens && makes_text(q) && !named)
+        wrap_row("look at", "the ids were read by the tokenizer of the model that ships with "
+                            "prattle; --model PATH names another");
+    data_tokenizer_close(&t);
     return rc;
 }
 
@@ -264,14 +278,11 @@ static int make_tokens(struct repl *r, const struct call *c, const char *usage, 
     int found = 0, rc = read_request(&q, c, usage);
     if (rc == 0)
         rc = look_at_files(&found, buf_text(&q.in));
-    if (rc == 0 && !prepares && (found & IN_TOKENS) != 0 && asks_for_texts(&q.config))
-        rc = err_set(ERR_RANGE, "convert takes no split, shuffle, duplicates or min_length: only "
-                                "texts are split, shuffled or left out, by prepare");
-    if (rc == 0 &&
-        (prepares ? found == IN_TOKENS && !asks_for_texts(&q.config) : found != IN_JSON_LINES))
-        rc = convert_files(r, &q, !c->shell || repl_names_model(r));
-    else if (rc == 0)
-        rc = prepare_files(r, &q);
+    const bool tokens = found == IN_TOKENS;
+    if (rc == 0)
+        rc = make_of(r, &q, tokens,
+                     prepares ? tokens && !asks_for_more(&q.config)
+                              : found != IN_JSON_LINES && !(tokens && asks_for_more(&q.config)));
     prepare_config_release(&q.config);
     buf_release(&q.in);
     mem_free(q.out);
@@ -280,7 +291,7 @@ static int make_tokens(struct repl *r, const struct call *c, const char *usage, 
 
 int data_convert(struct repl *r, const struct call *c)
 {
-    return make_tokens(r, c, "convert IN OUT [format=FORMAT]", false);
+    return make_tokens(r, c, "convert IN OUT [KEY=VALUE ...]", false);
 }
 
 int data_prepare(struct repl *r, const struct call *c)

@@ -115,10 +115,31 @@ is "  and what it made of them" "again2: $(field wrote "$("$PRATTLE" data prepar
     "again2: $(field wrote "$("$PRATTLE" data convert two.pkl again3 2>&1)" | sed 's/^again3: //')"
 cmp again2.bin again.bin
 is "  with the same tokens" 0 $?
-has "only texts are split" "two.pkl has tokens already; data convert changes their format" "$("$PRATTLE" data prepare two.pkl parts-of split=0.5,0.5 2>&1)"
-has "  which convert says too" "convert takes no split, shuffle, duplicates or min_length" "$("$PRATTLE" data convert two.pkl parts-of split=0.5,0.5 2>&1 | tr -s ' \n' ' ')"
-is "  and writes nothing" "" "$(ls parts-of* 2>/dev/null)"
-has "nor are both mixed" "two.pkl has tokens already; data convert changes their format" "$("$PRATTLE" data prepare two.pkl single.txt both 2>&1)"
+said=$("$PRATTLE" data prepare two.pkl two.pkl parts-of split=0.5,0.5 2>&1)
+is "files of tokens are split" "4 documents, 4 tokens" "$(field read "$said")"
+is "  into as many files" "parts-of-train.bin parts-of-validation.bin" "$(ls parts-of*.bin | paste -sd ' ')"
+"$PRATTLE" data convert two.pkl two.pkl parts-of split=0.5,0.5 --force >converted 2>&1
+is "  which convert does too" "$said" "$(cat converted)"
+said=$("$PRATTLE" data prepare two.pkl two.pkl once duplicates=exact min_length=1 shuffle=on --model $MODEL 2>&1)
+is "repeated ones are left out" "2 repeated" "$(field 'left out' "$said")"
+is "  so are short ones, by their tokens" "4 too short" "$("$PRATTLE" data prepare two.pkl two.pkl none min_length=2 --model $MODEL 2>&1 | sed -n 's/.*all doc.* min_length/4 too short/p')"
+printf '\200\2](]K\ta](K\tK\te](K\1K\1K\1ee.' >three.pkl
+is "  and no others" "1 too short" "$(field 'left out' "$("$PRATTLE" data prepare three.pkl longer min_length=2 --model $MODEL 2>&1)")"
+mkdir as
+for form in nanogpt:longer.bin llmc:longer.bin tfrecord:longer.tfrecord; do
+    "$PRATTLE" data convert longer as/${form#*:} format=${form%:*} --force --model $MODEL >said 2>&1
+    "$PRATTLE" data prepare as/${form#*:} again4 shuffle=on seed=5 --force --model $MODEL >said 2>&1
+    "$PRATTLE" data prepare longer again5 shuffle=on seed=5 --force --model $MODEL >said 2>&1
+    cmp again4.bin again5.bin && cmp again4.idx again5.idx
+    is "${form%:*} is shuffled like others" 0 $?
+done
+"$PRATTLE" data prepare shipped in-order.jsonl duplicates=exact >said 2>&1
+is "texts are made of tokens" '{"text":"Third."}' "$(cat in-order.jsonl)"
+has "  by the tokenizer that ships, which is said" "the tokenizer of the model that ships with prattle" "$(tr -s ' \n' ' ' <said)"
+has "what only texts have is refused" "field is a setting of texts, and the input has tokens" "$("$PRATTLE" data prepare two.pkl parts-of field=body 2>&1)"
+has "so are both in one" "two.pkl has tokens already, single.txt is a text: prepare each by itself" "$("$PRATTLE" data prepare two.pkl single.txt both 2>&1)"
+has "documents must be known" "where the documents of these files end only the tokenizer of their ids says" "$("$PRATTLE" data prepare x-nanogpt.bin both split=0.5,0.5 2>&1)"
+
 prepare half.jsonl by-prepare >said
 "$PRATTLE" data convert half.jsonl of-lines --model $MODEL >said 2>&1
 cmp of-lines.bin by-prepare.bin && cmp of-lines.idx by-prepare.idx

@@ -79,8 +79,7 @@ void dataset_close(struct dataset *d)
 static size_t count_texts(const struct data_sources *s, size_t first)
 {
     size_t n = 0;
-    while (first + n < s->n &&
-           (s->list[first + n].kind == DATA_TEXT || s->list[first + n].kind == DATA_JSON_LINES))
+    while (first + n < s->n && data_kind_is_text(s->list[first + n].kind))
         n++;
     return n;
 }

@@ -52,6 +52,11 @@ void data_sources_release(struct data_sources *s);
 /* The path as a list of one path, escaped, in fresh memory. */
 char *data_list_path(const char *path);
 
+/* Texts to encode; all others have tokens. */
+static inline bool data_kind_is_text(enum data_kind kind)
+{
+    return kind == DATA_TEXT || kind == DATA_JSON_LINES;
+}
 /* Whether a file of this name has JSON lines. */
 bool data_is_json_lines(const char *name);
 /* What text_stream unpacks, by its n first bytes, of which a tar needs 512. */

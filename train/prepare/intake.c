@@ -15,13 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    SLOTS_PER_THREAD = 2,
-    SMALL_BYTES = 1 << 16,
-    NAME_BYTES = 200,
-    IDS_AT_ONCE = 4096,
-    REPORT_EVERY = 256
-};
+enum { SLOTS_PER_THREAD = 2, SMALL_BYTES = 1 << 16, NAME_BYTES = 200, REPORT_EVERY = 256 };
 
 struct worker {
     const struct intake *intake;
@@ -98,21 +92,9 @@ static int id_bytes(const struct worker *w)
     return tokenizer_size(w->intake->tokenizer) > UINT16_MAX + 1 ? 4 : 2;
 }
 
-/* As the store has them: two bytes each where that is enough. */
 static int store_ids(struct worker *w, const token_id *ids, size_t n)
 {
-    uint16_t block[IDS_AT_ONCE];
-    int rc = 0;
-    if (id_bytes(w) == sizeof *ids)
-        return store_add(w->store, ids, n * sizeof *ids);
-    for (size_t done = 0; done < n && rc == 0;) {
-        size_t part = n - done < IDS_AT_ONCE ? n - done : IDS_AT_ONCE;
-        for (size_t i = 0; i < part; i++)
-            block[i] = (uint16_t)ids[done + i];
-        rc = store_add(w->store, block, part * sizeof *block);
-        done += part;
-    }
-    return rc;
+    return store_add_ids(w->store, ids, n, id_bytes(w));
 }
 
 static int end_document(struct worker *w)
@@ -158,7 +140,7 @@ static int store_part(struct worker *w, const struct slot *s, size_t k)
     w->at.chunks++;
     if (p->begins) {
         w->length = w->bytes = 0;
-        slot_begin_mark(&w->mark);
+        store_mark_begin(&w->mark);
     }
     w->length += p->characters;
     w->bytes += n;

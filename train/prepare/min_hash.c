@@ -51,6 +51,19 @@ void min_hash_add(struct min_hash *h, const char *text, size_t n)
         add_run(h, words + RUN - count, count);
 }
 
+void min_hash_add_ids(struct min_hash *h, const token_id *ids, size_t n)
+{
+    uint64_t words[RUN] = {0};
+    for (size_t i = 0; i < n; i++) {
+        memmove(words, words + 1, (RUN - 1) * sizeof *words);
+        words[RUN - 1] = (uint64_t)ids[i] + 1;
+        if (i + 1 >= RUN)
+            add_run(h, words, RUN);
+    }
+    if (n > 0 && n < RUN)
+        add_run(h, words + RUN - n, (int)n);
+}
+
 void min_hash_join(struct min_hash *h, const struct min_hash *next)
 {
     for (int i = 0; i < MIN_HASH_PLACES; i++)

@@ -6,6 +6,8 @@
  * (Broder 1997). One hash a run is enough for all places (Li, Owen and Zhang, NIPS 2012); places
  * without a run take the next one that has one (Shrivastava and Li, ICML 2014).
  */
+#include "model/base/ids.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +20,8 @@ struct min_hash {
 void min_hash_begin(struct min_hash *h);
 /* Add the runs of a text, or of a part of one. */
 void min_hash_add(struct min_hash *h, const char *text, size_t n);
+/* The same of token IDs, each for a word. */
+void min_hash_add_ids(struct min_hash *h, const token_id *ids, size_t n);
 void min_hash_join(struct min_hash *h, const struct min_hash *next);
 /* Fill the places without a run; false: there is none at all. */
 bool min_hash_end(struct min_hash *h);

@@ -44,6 +44,11 @@ enum output_format output_format_of(const char *path)
                                     : OUTPUT_MEGATRON;
 }
 
+bool output_has_bounds(enum output_format f)
+{
+    return f != OUTPUT_NANOGPT && f != OUTPUT_LLMC;
+}
+
 /* The ending of a path that says a format. */
 static const char *find_ending(const char *path, enum output_format f)
 {
@@ -177,6 +182,8 @@ int output_open(struct output *o, enum output_format f, const char *path, int n_
 {
     *o = (struct output){.format = f, .width = 2, .file.fd = -1, .index.fd = -1};
     o->megatron.bin.fd = o->megatron.idx.fd = -1;
+    o->usual = end;
+    o->last = TOKEN_NONE;
     int rc = output_check(f, path, n_ids, force);
     if (rc == 0)
         rc = f == OUTPUT_MEGATRON ? token_writer_open(&o->megatron, path, n_ids)
@@ -219,8 +226,11 @@ static int add_llmc(struct output *o, const token_id *ids, size_t n)
 
 int output_add_ids(struct output *o, const token_id *ids, size_t n)
 {
+    if (n == 0)
+        return 0;
+    o->last = ids[n - 1];
     if (o->format == OUTPUT_LLMC)
-        return n == 0 ? 0 : add_llmc(o, ids, n);
+        return add_llmc(o, ids, n);
     o->n_tokens += n;
     int rc = output_check_tokens(o->format, o->n_tokens);
     if (rc != 0)
@@ -284,10 +294,25 @@ int output_add_text(struct output *o, const char *text, size_t n)
     return rc == 0 && o->document.n >= TEXT_BYTES ? write_text(o, false) : rc;
 }
 
+/* It ends with the end-of-text token, or with what the first document ends with. */
+static void look_at_end(struct output *o)
+{
+    if (o->usual == TOKEN_NONE)
+        o->usual = o->last;
+    o->lacks_ends |= o->last != TOKEN_NONE && o->last != o->usual;
+    o->last = TOKEN_NONE;
+}
+
+bool output_joins(const struct output *o)
+{
+    return o->lacks_ends && o->n_documents > 1 && !output_has_bounds(o->format);
+}
+
 int output_end(struct output *o)
 {
     int rc = 0;
     o->n_documents++;
+    look_at_end(o);
     if (o->format == OUTPUT_MEGATRON)
         return token_writer_end(&o->megatron);
     if (o->document.n > 0 || o->in_line)

@@ -22,6 +22,9 @@ enum output_format output_format_of(const char *path);
  * in fresh memory. Megatron's is a prefix. NULL: ERR_NOMEM. */
 char *output_path(const char *path, const char *part, enum output_format f);
 
+/* Whether it stores where documents end; in others the end-of-text token alone says so. */
+bool output_has_bounds(enum output_format f);
+
 /* Whether a file of path may be written, of ids below n_ids. ERR_EXISTS without force; ERR_RANGE:
  * the format has no room for such ids. */
 int output_check(enum output_format f, const char *path, int n_ids, bool force);
@@ -41,6 +44,9 @@ struct output {
     token_id end;                   /* of llm.c's file: separates documents, is first in the file */
     bool due;                       /* it stands before the next id, if there is one */
     uint64_t n_tokens, n_documents; /* of JSON lines n_tokens counts bytes */
+    token_id last, usual; /* the last id of the document; what documents end with, TOKEN_NONE: not
+                             known yet */
+    bool lacks_ends;      /* one ends with something else */
 };
 /*
  * path     of output_path
@@ -57,6 +63,9 @@ int output_add_ids(struct output *o, const token_id *ids, size_t n);
 int output_add_text(struct output *o, const char *text, size_t n);
 /* End the document; an empty one is left out. */
 int output_end(struct output *o);
+/* Whether documents can no longer be told apart: the format has no bounds but the end-of-text
+ * token, and some lack it. */
+bool output_joins(const struct output *o);
 int output_commit(struct output *o);
 void output_abandon(struct output *o); /* harmless after a commit */
 

@@ -8,6 +8,7 @@
 #include "train/data/tokenizer_hash.h"
 #include "train/prepare/deal.h"
 #include "train/prepare/intake.h"
+#include "train/prepare/token_intake.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +19,11 @@ static const double SAVE_EVERY_S = 20;
 
 struct preparation {
     const struct prepare_config *config;
-    const struct tokenizer *tokenizer; /* NULL: text is prepared */
-    int n_ids;
+    const struct tokenizer *tokenizer; /* of texts, where ids are prepared, or of IN's ids */
+    bool from_tokens;                  /* else the next is zeroed */
+    struct token_documents documents;
+    bool text; /* the store and OUT have text */
+    int n_ids; /* ids of OUT are below it; 0: text */
     const struct progress *progress;
     struct data_sources sources;
     uint64_t *texts; /* [n sources + 1]: what the first i are known by; owned */
@@ -36,14 +40,46 @@ static const char *separator_of(const struct prepare_config *c)
     return strcmp(c->separator, "file") == 0 ? "" : c->separator;
 }
 
-static int check_sources(const struct data_sources *s)
+/* All are texts, or all are tokens: whether their ids are of one vocabulary nobody knows. */
+static int check_sources(bool *tokens, const struct data_sources *s)
 {
-    char shown[256];
-    for (size_t i = 0; i < s->n; i++)
-        if (s->list[i].kind != DATA_TEXT && s->list[i].kind != DATA_JSON_LINES)
-            return err_set(ERR_FORMAT, "%s has tokens already; data convert changes their format",
-                           file_show(shown, sizeof shown, s->list[i].path));
+    char shown[256], other[256];
+    *tokens = s->n > 0 && !data_kind_is_text(s->list[0].kind);
+    for (size_t i = 1; i < s->n; i++) {
+        if (data_kind_is_text(s->list[i].kind) != *tokens)
+            continue;
+        file_show(shown, sizeof shown, s->list[*tokens ? 0 : i].path);
+        file_show(other, sizeof other, s->list[*tokens ? i : 0].path);
+        return err_set(ERR_FORMAT, "%s has tokens already, %s is a text: prepare each by itself",
+                       shown, other);
+    }
     return 0;
+}
+
+/* The documents of token files; where they end must be known. */
+static int open_documents(struct preparation *p, const char *in)
+{
+    int rc = token_documents_open(&p->documents, in, p->tokenizer, "reading tokens", p->progress);
+    if (rc == 0 && !p->documents.summary.bounds)
+        rc = err_set(ERR_MISSING, "where the documents of these files end only the tokenizer of "
+                                  "their ids says: load its model, or give --model PATH");
+    if (rc == 0 && !p->text)
+        p->n_ids = token_documents_ids(&p->documents, p->tokenizer);
+    p->report->unmoved =
+        rc == 0 && p->documents.end == TOKEN_NONE && !p->text &&
+        token_documents_begin_with_end(&p->documents) != (p->report->format == OUTPUT_LLMC);
+    return rc;
+}
+
+/* From texts to ids, or back. */
+static int check_tokenizer(const struct preparation *p)
+{
+    if (p->tokenizer != NULL || p->text != p->from_tokens)
+        return 0;
+    return p->text ? err_set(ERR_MISSING, "JSON lines need the tokenizer of the ids: load a model "
+                                          "that has it, or give --model PATH")
+                   : err_set(ERR_MISSING, "cannot encode the texts: there is no tokenizer; load a "
+                                          "model that has one, or give --model PATH");
 }
 
 /* What the documents in the store depend on, but for the texts. */
@@ -61,6 +97,11 @@ static int make_key(char key[SHA256_HEX], const struct preparation *p)
     tokenizer_hash_text(&h, c->separator);
     if (p->tokenizer != NULL)
         tokenizer_hash(&h, p->tokenizer);
+    if (p->from_tokens) {
+        snprintf(numbers, sizeof numbers, "tokens: %d %d %d", p->documents.end, p->n_ids, p->text);
+        tokenizer_hash_text(&h, numbers);
+        sha256_add(&h, p->documents.data.identity, sizeof p->documents.data.identity);
+    }
     sha256_end_hex(&h, key);
     sha256_release(&h);
     return rc;
@@ -118,6 +159,11 @@ static char *store_folder(const char *out)
     return mem_sprintf("%.*s.%s.preparing", (int)(name - out), out, name);
 }
 
+static int id_bytes(const struct preparation *p)
+{
+    return p->n_ids <= MOST_UINT16 ? 2 : 4;
+}
+
 /* Of all files; where duplicates go, nobody knows yet how many tokens stay. */
 static uint64_t most_tokens(const struct preparation *p)
 {
@@ -127,9 +173,8 @@ static uint64_t most_tokens(const struct preparation *p)
                : most * (uint64_t)p->report->n_parts;
 }
 
-static int fill_store(struct preparation *p, const char *out)
+static int read_texts(struct preparation *p)
 {
-    char key[SHA256_HEX], *folder = store_folder(out);
     const struct intake intake = {.list = p->sources.list,
                                   .n = p->sources.n,
                                   .texts = p->texts,
@@ -143,17 +188,36 @@ static int fill_store(struct preparation *p, const char *out)
                                   .most_tokens = most_tokens(p),
                                   .save_every_s = SAVE_EVERY_S,
                                   .progress = p->progress};
+    return intake_run(&intake, &p->store, &p->place);
+}
+
+static int read_tokens(struct preparation *p)
+{
+    const struct token_intake intake = {.documents = &p->documents,
+                                        .tokenizer = p->text ? p->tokenizer : NULL,
+                                        .id_bytes = id_bytes(p),
+                                        .hash = p->config->duplicates != DUPLICATES_KEEP,
+                                        .near = p->config->duplicates == DUPLICATES_NEAR,
+                                        .min_length = (uint64_t)p->config->min_length,
+                                        .save_every_s = SAVE_EVERY_S,
+                                        .progress = p->progress};
+    return token_intake_run(&intake, &p->store, &p->place);
+}
+
+static int fill_store(struct preparation *p, const char *out)
+{
+    static const size_t mark_bytes[] = {[DUPLICATES_KEEP] = 0,
+                                        [DUPLICATES_EXACT] = sizeof(struct text_hash),
+                                        [DUPLICATES_NEAR] = sizeof(struct store_mark)};
+    char key[SHA256_HEX], *folder = store_folder(out);
     int rc = folder == NULL ? ERR_NOMEM : make_key(key, p);
     if (rc == 0)
-        rc = store_open(&p->store, &p->place, folder, key,
-                        intake.near   ? sizeof(struct store_mark)
-                        : intake.hash ? sizeof(struct text_hash)
-                                      : 0);
-    if (rc == 0)
+        rc = store_open(&p->store, &p->place, folder, key, mark_bytes[p->config->duplicates]);
+    if (rc == 0 && !p->from_tokens)
         rc = check_texts(p);
     p->report->went_on = rc == 0 && p->store.n > 0;
     if (rc == 0 && !p->place.complete)
-        rc = intake_run(&intake, &p->store, &p->place);
+        rc = p->from_tokens ? read_tokens(p) : read_texts(p);
     if (rc == 0 && p->store.n == 0)
         rc = err_set(ERR_RANGE, p->place.now.short_ones > 0
                                     ? "all documents are shorter than min_length"
@@ -181,7 +245,9 @@ static int name_outputs(struct preparation *p, const char *out, int n, bool forc
 static int open_outputs(struct preparation *p, bool force)
 {
     struct prepare_report *r = p->report;
-    const token_id end = p->tokenizer == NULL ? TOKEN_NONE : tokenizer_eos(p->tokenizer);
+    const token_id end = p->from_tokens         ? p->documents.end
+                         : p->tokenizer == NULL ? TOKEN_NONE
+                                                : tokenizer_eos(p->tokenizer);
     int rc = 0;
     for (int i = 0; i < r->n_parts && rc == 0; i++) {
         output_sweep(r->format, p->paths[i]);
@@ -197,6 +263,7 @@ static int commit_outputs(struct preparation *p)
     for (int i = 0; i < p->report->n_parts && rc == 0; i++) {
         p->report->parts[i].documents = p->outputs[i].n_documents;
         p->report->parts[i].tokens = p->outputs[i].n_tokens;
+        p->report->joins |= p->from_tokens && output_joins(&p->outputs[i]);
         rc = output_commit(&p->outputs[i]);
     }
     return rc;
@@ -205,21 +272,40 @@ static int commit_outputs(struct preparation *p)
 static int deal_outputs(struct preparation *p, const double *shares)
 {
     struct deal d = {.store = &p->store,
-                     .text = p->tokenizer == NULL,
+                     .text = p->text,
+                     .id_bytes = id_bytes(p),
                      .shuffle = p->config->shuffle,
                      .duplicates = (enum prepare_duplicates)p->config->duplicates,
                      .seed = p->config->seed,
                      .n_parts = p->report->n_parts,
                      .progress = p->progress};
-    d.id_bytes = p->n_ids <= MOST_UINT16 ? 2 : 4;
     memcpy(d.shares, shares, sizeof d.shares);
     for (int i = 0; i < d.n_parts; i++)
         d.outputs[i] = &p->outputs[i];
     int rc = deal_run(&d, &p->report->duplicates);
     p->report->documents = p->store.n;
-    p->report->text_bytes = p->place.now.text_bytes;
+    *(p->from_tokens ? &p->report->tokens : &p->report->text_bytes) = p->place.now.text_bytes;
     p->report->short_ones = p->place.now.short_ones;
     return rc == 0 ? commit_outputs(p) : rc;
+}
+
+/* Look at IN, and decide what is made of it. */
+static int open_input(struct preparation *p, const char *in)
+{
+    int rc = data_sources_find(&p->sources, in);
+    if (rc == 0)
+        rc = check_sources(&p->from_tokens, &p->sources);
+    if (rc == 0 && p->text && !p->from_tokens)
+        p->tokenizer = NULL;
+    if (rc == 0)
+        rc = check_tokenizer(p);
+    if (rc != 0)
+        return rc;
+    if (p->from_tokens)
+        return open_documents(p, in);
+    p->n_ids = p->text ? 0 : tokenizer_size(p->tokenizer);
+    data_sources_note(&p->sources, p->progress);
+    return chain_texts(p);
 }
 
 int prepare_run(struct prepare_report *report, const struct prepare_config *c, const char *in,
@@ -230,21 +316,10 @@ int prepare_run(struct prepare_report *report, const struct prepare_config *c, c
     int n;
     *report = (struct prepare_report){0};
     report->format = c->format > 0 ? (enum output_format)(c->format - 1) : output_format_of(out);
-    if (report->format == OUTPUT_JSON_LINES)
-        a.tokenizer = NULL;
-    else if (t == NULL)
-        return err_set(ERR_MISSING, "cannot encode the texts: there is no tokenizer; load a model "
-                                    "that has one, or give --model PATH");
-    a.n_ids = a.tokenizer == NULL ? 0 : tokenizer_size(t);
+    a.text = report->format == OUTPUT_JSON_LINES;
     int rc = prepare_shares(c, shares, &n);
     if (rc == 0)
-        rc = data_sources_find(&a.sources, in);
-    if (rc == 0)
-        rc = check_sources(&a.sources);
-    if (rc == 0) {
-        data_sources_note(&a.sources, p);
-        rc = chain_texts(&a);
-    }
+        rc = open_input(&a, in);
     if (rc == 0)
         rc = name_outputs(&a, out, n, force);
     if (rc == 0)
@@ -263,6 +338,7 @@ int prepare_run(struct prepare_report *report, const struct prepare_config *c, c
     else
         store_remove(&a.store);
     mem_free(a.texts);
+    token_documents_close(&a.documents);
     data_sources_release(&a.sources);
     return rc;
 }

@@ -25,11 +25,13 @@ static const struct setting rows[] = {
 {.group = "prepare", .name = "record_limit", .type = SETTING_INT, .offset = P(record_limit), .min = 1, .max = 2000,
  .help = "MB that a line of JSON or a record of CSV may have at most; memory grows with it"},
 {.group = "prepare", .name = "min_length", .type = SETTING_INT, .offset = P(min_length), .max = 1e5,
- .help = "leave out documents with fewer characters"},
+ .help = "leave out documents with fewer characters; of token files, with fewer tokens"},
 {.group = "prepare", .name = "duplicates", .type = SETTING_CHOICE, .offset = P(duplicates), .choices = CHOICES("keep", "exact", "near"),
- .help = "leave out repeated documents: the same words (exact), or four fifths of them (near)"},
+ .help = "leave out repeated documents: the same words (exact), or four fifths of them (near); of token files, tokens"},
 {.group = "prepare", .name = "shuffle", .type = SETTING_BOOL, .offset = P(shuffle),
  .help = "shuffle the documents"},
+{.group = "prepare", .name = "tokenizer", .type = SETTING_PATH, .offset = P(tokenizer), .argument = "PATH",
+ .help = "folder, GGUF or .model with a vocabulary; empty: the model's"},
 {.group = "prepare", .name = "seed", .type = SETTING_UINT64, .offset = P(seed), .max = 1.8e19,
  .help = "seed of the shuffled order"},
 };
@@ -37,13 +39,17 @@ static const struct setting rows[] = {
 const struct settings_table prepare_settings = {
     .rows = rows, .n = sizeof rows / sizeof rows[0], .bytes = sizeof(struct prepare_config)};
 
+static const char FIELD[] = "text", SEPARATOR[] = "<|endoftext|>";
+enum { RECORD_LIMIT = 64 };
+
 int prepare_config_init(struct prepare_config *c)
 {
-    *c = (struct prepare_config){.seed = 1, .record_limit = 64};
-    c->field = mem_strdup("text");
-    c->separator = mem_strdup("<|endoftext|>");
+    *c = (struct prepare_config){.seed = 1, .record_limit = RECORD_LIMIT};
+    c->field = mem_strdup(FIELD);
+    c->separator = mem_strdup(SEPARATOR);
     c->split = mem_strdup("");
-    if (c->field != NULL && c->separator != NULL && c->split != NULL)
+    c->tokenizer = mem_strdup("");
+    if (c->field != NULL && c->separator != NULL && c->split != NULL && c->tokenizer != NULL)
         return 0;
     prepare_config_release(c);
     return ERR_NOMEM;
@@ -53,6 +59,19 @@ void prepare_config_release(struct prepare_config *c)
 {
     settings_table_release(&prepare_settings, c);
     *c = (struct prepare_config){0};
+}
+
+int prepare_config_check_tokens(const struct prepare_config *c)
+{
+    const char *name = strcmp(c->field, FIELD) != 0           ? "field"
+                       : strcmp(c->separator, SEPARATOR) != 0 ? "document_separator"
+                       : c->record_limit != RECORD_LIMIT      ? "record_limit"
+                                                              : NULL;
+    return name == NULL ? 0
+                        : err_set(ERR_RANGE,
+                                  "%s is a setting of texts, and the input has tokens, whose "
+                                  "documents are known",
+                                  name);
 }
 
 int prepare_config_set(struct prepare_config *c, const char *word)

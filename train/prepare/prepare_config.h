@@ -14,10 +14,11 @@ struct prepare_config {
     char *separator;  /* between the documents of a text; "file": each text is one */
     char *split;      /* "0.95,0.025,0.025"; "": one file */
     int record_limit; /* MB of a line, a record or a word */
-    int min_length;   /* characters of a document; shorter ones are left out */
+    int min_length;   /* characters of a document, or its tokens; shorter ones are left out */
     int duplicates;
     bool shuffle;
-    uint64_t seed; /* of the shuffled order */
+    uint64_t seed;   /* of the shuffled order */
+    char *tokenizer; /* path of what has it; "": that of the model */
 };
 /* Its rows, for words KEY=VALUE; the texts are owned by the struct. */
 extern const struct settings_table prepare_settings;
@@ -25,6 +26,8 @@ int prepare_config_init(struct prepare_config *c);
 void prepare_config_release(struct prepare_config *c);
 /* A word KEY=VALUE. ERR_MISSING, ERR_RANGE. */
 int prepare_config_set(struct prepare_config *c, const char *word);
+/* ERR_RANGE: what only texts have is set to something, and IN has tokens. */
+int prepare_config_check_tokens(const struct prepare_config *c);
 /* The shares of the split, which add up to 1, in shares [PREPARE_PARTS]; *n of them. ERR_RANGE. */
 int prepare_shares(const struct prepare_config *c, double *shares, int *n);
 

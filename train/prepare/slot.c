@@ -70,12 +70,6 @@ static int clean_page(struct slot *s, size_t k)
     return rc;
 }
 
-void slot_begin_mark(struct store_mark *m)
-{
-    text_hash_begin(&m->hash);
-    min_hash_begin(&m->near);
-}
-
 static int encode_part(struct slot *s, size_t k, const struct slot_encoder *e,
                        struct word_cache *words)
 {
@@ -85,7 +79,7 @@ static int encode_part(struct slot *s, size_t k, const struct slot_encoder *e,
     p->plain_end = s->plain.n;
     const char *text = slot_text(s, k, &n);
     p->characters = e->count ? count_characters(text, n) : 0;
-    slot_begin_mark(&p->mark);
+    store_mark_begin(&p->mark);
     if (e->hash)
         text_hash_add(&p->mark.hash, text, n);
     if (e->near)

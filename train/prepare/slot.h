@@ -43,7 +43,5 @@ void slot_release(struct slot *s);
 void slot_encode(struct slot *s, const struct slot_encoder *e, struct word_cache *words);
 /* The text of part k as it was encoded; *n may be 0. */
 const char *slot_text(const struct slot *s, size_t k, size_t *n);
-/* The mark of no text. */
-void slot_begin_mark(struct store_mark *m);
 
 #endif

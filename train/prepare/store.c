@@ -13,7 +13,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { STATE_MOST = 4096, NAME_BYTES = 200 };
+enum { STATE_MOST = 4096, NAME_BYTES = 200, IDS_AT_ONCE = 4096 };
 static const char *const names[] = {"data", "ends", "marks", "state.json", "lock"};
 enum { N_NAMES = sizeof names / sizeof names[0] };
 
@@ -165,6 +165,22 @@ int store_add(struct store *s, const void *bytes, size_t n)
 {
     s->open = true;
     return spool_write(&s->data, bytes, n);
+}
+
+int store_add_ids(struct store *s, const token_id *ids, size_t n, int id_bytes)
+{
+    uint16_t block[IDS_AT_ONCE];
+    int rc = 0;
+    if (id_bytes == sizeof *ids)
+        return store_add(s, ids, n * sizeof *ids);
+    for (size_t done = 0; done < n && rc == 0;) {
+        const size_t part = n - done < IDS_AT_ONCE ? n - done : IDS_AT_ONCE;
+        for (size_t i = 0; i < part; i++)
+            block[i] = (uint16_t)ids[done + i];
+        rc = store_add(s, block, part * sizeof *block);
+        done += part;
+    }
+    return rc;
 }
 
 int store_end(struct store *s, const struct store_mark *mark)

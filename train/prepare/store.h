@@ -16,13 +16,14 @@
 struct store_count {
     uint64_t documents, bytes; /* bytes: of the data */
     uint64_t short_ones;       /* documents left out so far because they were too short */
-    uint64_t text_bytes;       /* of the documents */
+    uint64_t text_bytes;       /* of the documents; where they were tokens: tokens */
     uint64_t texts;            /* known of the files that were begun; below 2^63 */
 };
 
 /* How far the texts were read. */
 struct store_place {
-    uint64_t source, chunks;      /* the file, and the chunks of it that were read */
+    uint64_t source, chunks;      /* the file, and the chunks of it that were read; where they are
+                                     tokens, the documents of all */
     struct store_count now, then; /* then: where the file in progress began */
     bool complete;                /* the texts are at their end */
 };
@@ -32,6 +33,12 @@ struct store_mark {
     struct text_hash hash;
     struct min_hash near;
 };
+/* The mark of nothing. */
+static inline void store_mark_begin(struct store_mark *m)
+{
+    text_hash_begin(&m->hash);
+    min_hash_begin(&m->near);
+}
 
 struct store {
     char *folder; /* owned */
@@ -58,6 +65,8 @@ void store_remove(struct store *s);
 
 /* Append to the document in progress, or begin one; end it; leave it out. */
 int store_add(struct store *s, const void *bytes, size_t n);
+/* Ids, of id_bytes each: 2 or 4. */
+int store_add_ids(struct store *s, const token_id *ids, size_t n, int id_bytes);
 int store_end(struct store *s, const struct store_mark *mark);
 int store_drop(struct store *s);
 /* All documents so far count from here on. None is in progress. */

@@ -17,19 +17,31 @@ static uint64_t multiply(uint64_t a, uint64_t b)
     return sum >= PRIME ? sum - PRIME : sum;
 }
 
+static inline void add_term(struct text_hash *h, uint64_t c)
+{
+    for (int k = 0; k < 2; k++) {
+        h->sum[k] = multiply(h->sum[k], base[k]) + c;
+        h->sum[k] -= h->sum[k] >= PRIME ? PRIME : 0;
+        h->power[k] = multiply(h->power[k], base[k]);
+    }
+}
+
 void text_hash_add(struct text_hash *h, const char *text, size_t n)
 {
     struct text_hash at = *h;
     for (size_t i = 0; i < n; i++) {
         unsigned c = text_hash_fold((unsigned char)text[i]);
-        if (c == 0)
-            continue;
-        for (int k = 0; k < 2; k++) {
-            at.sum[k] = multiply(at.sum[k], base[k]) + c;
-            at.sum[k] -= at.sum[k] >= PRIME ? PRIME : 0;
-            at.power[k] = multiply(at.power[k], base[k]);
-        }
+        if (c != 0)
+            add_term(&at, c);
     }
+    *h = at;
+}
+
+void text_hash_add_ids(struct text_hash *h, const token_id *ids, size_t n)
+{
+    struct text_hash at = *h;
+    for (size_t i = 0; i < n; i++)
+        add_term(&at, (uint64_t)ids[i] + 1);
     *h = at;
 }
 

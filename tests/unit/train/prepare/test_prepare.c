@@ -368,7 +368,6 @@ static void what_cannot_be_is_said(void **state)
     assert_fails(prepare(&r, "empty.jsonl", "o", NULL, NULL), ERR_RANGE,
                  "there is no text to prepare");
     assert_ok(prepare(&r, "a.txt", "o", NULL, NULL));
-    assert_fails(prepare(&r, "o.bin", "p", NULL, NULL), ERR_FORMAT, "has tokens already");
     char *in = data_path("a.txt"), *out = data_path("o");
     assert_ok(prepare_config_init(&c));
     assert_fails(prepare_run(&r, &c, in, out, data_tokenizer, false, NULL), ERR_EXISTS,

@@ -1,0 +1,70 @@
+#include "repl/commands/data_tokenizer.h"
+
+#include "model/base/err.h"
+#include "model/base/file.h"
+#include "model/base/mem.h"
+#include "repl/session/repl.h"
+#include "repl/terminal/progress.h"
+#include "weights/open.h"
+
+#include <string.h>
+
+bool data_tokenizer_is_named(const struct repl *r, const char *path)
+{
+    return *path != '\0' || r->model != NULL || repl_names_model(r);
+}
+
+static int open_source(struct data_tokenizer *d, const char *path)
+{
+    int rc = source_open(&d->source, path, 0, false, progress_show());
+    if (rc != 0)
+        return rc;
+    d->tokenizer = d->source.tokenizer;
+    d->has_model = d->source.table.n_tensors > 0;
+    d->n_vocab = d->has_model           ? d->source.config.n_vocab
+                 : d->tokenizer != NULL ? tokenizer_size(d->tokenizer)
+                                        : 0;
+    return 0;
+}
+
+/* Of tokenizer=PATH the vocabulary alone counts, whatever else is there. */
+static int open_named(struct data_tokenizer *d, const char *path)
+{
+    char *expanded = file_expand(path);
+    int rc = expanded == NULL ? ERR_NOMEM : open_source(d, expanded);
+    if (rc == 0 && d->tokenizer == NULL)
+        rc = err_set(ERR_MISSING, "%s has no tokenizer files", file_quote(expanded));
+    if (rc == 0) {
+        d->has_model = false;
+        d->n_vocab = tokenizer_size(d->tokenizer);
+    }
+    mem_free(expanded);
+    return rc;
+}
+
+int data_tokenizer_open(struct data_tokenizer *d, const struct repl *r, const char *path)
+{
+    *d = (struct data_tokenizer){0};
+    if (*path != '\0')
+        return open_named(d, path);
+    if (r->model == NULL)
+        return repl_finds_model(r) ? open_source(d, r->options.settings.device.model) : 0;
+    d->tokenizer = r->model->tokenizer;
+    d->n_vocab = r->model->config.n_vocab;
+    d->has_model = true;
+    return 0;
+}
+
+void data_tokenizer_close(struct data_tokenizer *d)
+{
+    source_close(&d->source);
+}
+
+int data_tokenizer_take(const struct call *c, const char **path)
+{
+    static const char key[] = "tokenizer=";
+    const char *last = c->n > 0 ? c->words[c->n - 1] : "";
+    const bool is = strncmp(last, key, sizeof key - 1) == 0 && !file_exists(last);
+    *path = is ? last + sizeof key - 1 : "";
+    return c->n - is;
+}

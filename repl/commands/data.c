@@ -2,6 +2,7 @@
 #include "repl/commands/commands.h"
 #include "repl/commands/data_check.h"
 #include "repl/commands/data_prepare.h"
+#include "repl/commands/data_tokenizer.h"
 #include "repl/commands/help_text.h"
 
 #include "model/base/err.h"
@@ -16,7 +17,6 @@
 #include "train/data/dataset.h"
 #include "train/data/published.h"
 #include "train/data/token_use.h"
-#include "weights/open.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,15 +72,16 @@ static int show_beginning(const struct dataset *d, const struct tokenizer *t)
     return rc;
 }
 
-static void show_vocabulary(const struct data_summary *s, const struct model *m)
+static void show_vocabulary(const struct data_summary *s, const struct data_tokenizer *t)
 {
     char text[160];
+    const char *of = t->has_model ? "model" : "tokenizer";
     int n = snprintf(text, sizeof text, "ids %d to %d%s", s->least, s->most,
                      s->whole ? "" : " in the part that was read");
-    if (m != NULL)
+    if (t->n_vocab > 0)
         snprintf(text + n, sizeof text - (size_t)n,
-                 s->most < m->config.n_vocab ? ", of the model's %d" : ": not for this model of %d",
-                 m->config.n_vocab);
+                 s->most < t->n_vocab ? ", of the %s's %d" : ": not for this %s of %d", of,
+                 t->n_vocab);
     wrap_row("vocabulary", text);
 }
 
@@ -130,13 +131,13 @@ static void show_lengths(const struct token_use *u)
         show_bar(bars[i], most, first + i * each, first + (i + 1) * each);
 }
 
-static void show_use(const struct dataset *d, const struct token_use *u, const struct model *m)
+static void show_use(const struct dataset *d, const struct token_use *u, int n_vocab)
 {
     char text[160];
     const char *part = u->read < d->n_tokens ? " in the part that was read" : "";
-    if (m != NULL)
-        snprintf(text, sizeof text, "%" PRIu64 " of %d ids (%.0f %%)%s", u->used, m->config.n_vocab,
-                 100.0 * (double)u->used / m->config.n_vocab, part);
+    if (n_vocab > 0)
+        snprintf(text, sizeof text, "%" PRIu64 " of %d ids (%.0f %%)%s", u->used, n_vocab,
+                 100.0 * (double)u->used / n_vocab, part);
     else
         snprintf(text, sizeof text, "%" PRIu64 " different ids%s", u->used, part);
     wrap_row("used", text);
@@ -163,20 +164,19 @@ static void show_problems(const struct token_use *u, bool has_end, bool begins)
         wrap_row("look at", "there are documents of a single token");
 }
 
-/* m: the model that the ids are of, NULL where there is none. */
-static int show_documents(const struct dataset *d, const struct model *m)
+/* t: what the ids are of; zeroed where that is not known. */
+static int show_documents(const struct dataset *d, const struct data_tokenizer *t)
 {
     struct token_use u;
-    const bool has_end = m != NULL && m->tokenizer != NULL && tokenizer_eos(m->tokenizer) >= 0;
-    int rc =
-        token_use_read(&u, d, has_end ? tokenizer_eos(m->tokenizer) : TOKEN_NONE, progress_show());
+    const token_id end = t->tokenizer == NULL ? TOKEN_NONE : tokenizer_eos(t->tokenizer);
+    int rc = token_use_read(&u, d, end, progress_show());
     progress_wipe();
     if (rc != 0)
         return rc;
     if (d->n_documents > 1)
         show_lengths(&u);
-    show_use(d, &u, m);
-    show_problems(&u, has_end, dataset_begins_with_end(d, 0));
+    show_use(d, &u, t->n_vocab);
+    show_problems(&u, end != TOKEN_NONE, dataset_begins_with_end(d, 0));
     return 0;
 }
 
@@ -204,26 +204,27 @@ static void show_counts(const struct dataset *d, const struct data_summary *s)
     wrap_row("tokens", text);
 }
 
-static int show_dataset(const struct dataset *d, const struct model *m, bool shell)
+static int show_dataset(const struct dataset *d, const struct data_tokenizer *t, bool shell)
 {
+    static const struct data_tokenizer none;
     char text[160];
     struct data_summary s;
     dataset_summary(d, &s);
     snprintf(text, sizeof text, s.files == 1 ? "%s" : "%s, %zu files", s.format, s.files);
     wrap_row("format", text);
     show_counts(d, &s);
-    show_vocabulary(&s, m);
+    show_vocabulary(&s, t);
     /* Of another vocabulary: what its ids are is not known. */
-    int rc = show_documents(d, m != NULL && s.most < m->config.n_vocab ? m : NULL);
-    bool readable = m != NULL && m->tokenizer != NULL && s.most < tokenizer_size(m->tokenizer);
-    if (rc == 0 && m == NULL)
+    int rc = show_documents(d, s.most < t->n_vocab ? t : &none);
+    bool readable = t->tokenizer != NULL && s.most < tokenizer_size(t->tokenizer);
+    if (rc == 0 && t->n_vocab == 0)
         show_how_to_read(&s, shell);
-    return rc == 0 && readable ? show_beginning(d, m->tokenizer) : rc;
+    return rc == 0 && readable ? show_beginning(d, t->tokenizer) : rc;
 }
 
 /* As a run would that says nothing else. Ids of files may be any; generated ones are the model's.
  */
-static int open_data(struct dataset *d, char *path, const struct model *m)
+static int open_data(struct dataset *d, const char *path, const struct data_tokenizer *t)
 {
     struct run_config c;
     struct dataset none = {0};
@@ -231,12 +232,12 @@ static int open_data(struct dataset *d, char *path, const struct model *m)
     if (rc != 0)
         return rc;
     struct data_config data = c.data; /* borrows its texts */
-    data.data = path;
+    data.data = (char *)path;
     data.validation_fraction = 0;
     data.whole = true;
     data.seed = c.training.seed;
-    const int n_vocab = m != NULL && strcmp(path, "generated") == 0 ? m->config.n_vocab : 0;
-    rc = dataset_open(d, &none, &data, m == NULL ? NULL : m->tokenizer, n_vocab, progress_show());
+    const int n_vocab = strcmp(path, "generated") == 0 ? t->n_vocab : 0;
+    rc = dataset_open(d, &none, &data, t->tokenizer, n_vocab, progress_show());
     progress_wipe();
     dataset_close(&none);
     run_config_release(&c);
@@ -290,42 +291,29 @@ static int get_text(const struct repl *r, const char *name)
     return rc;
 }
 
-/* A tokenizer alone, as --model has it, in place of a model. */
-static int open_tokenizer(struct source *s, struct model *m, const struct repl *r)
-{
-    int rc = source_open(s, r->options.settings.device.model, 0, false, progress_show());
-    if (rc == 0) {
-        m->tokenizer = s->tokenizer;
-        m->config = s->config;
-        m->config.n_vocab = tokenizer_size(s->tokenizer);
-    }
-    return rc;
-}
-
-/* In the shell a model is only for its tokenizer, where one is named; texts need one anyhow. */
-static int show_info(struct repl *r, const struct call *c)
+/* In the shell a tokenizer is opened where one is named; texts need one anyhow. */
+static int show_info(struct repl *r, const struct call *c, const char *tokenizer)
 {
     struct dataset d = {0};
-    struct source source = {0};
-    struct model alone = {0};
-    const bool named = c->shell && r->model == NULL && repl_names_model(r);
-    const bool is_alone = named && text_ends_in(r->options.settings.device.model, ".model");
-    int rc = is_alone ? open_tokenizer(&source, &alone, r) : named ? repl_need_model(r) : 0;
-    const struct model *m = is_alone ? &alone : r->model;
+    struct data_tokenizer t = {0};
+    const char *path = c->words[1];
+    bool open = data_tokenizer_is_named(r, tokenizer);
+    int rc = open ? data_tokenizer_open(&t, r, tokenizer) : 0;
     if (rc == 0)
-        rc = open_data(&d, c->words[1], m);
-    if (rc == ERR_MISSING && m == NULL && file_exists(c->words[1]) &&
-        (rc = repl_need_model(r)) == 0)
-        rc = open_data(&d, c->words[1], m = r->model);
+        rc = open_data(&d, path, &t);
+    if (rc == ERR_MISSING && !open && file_exists(path) &&
+        (rc = data_tokenizer_open(&t, r, tokenizer)) == 0)
+        rc = open_data(&d, path, &t);
     if (rc == 0)
-        rc = show_dataset(&d, m, c->shell);
+        rc = show_dataset(&d, &t, c->shell);
     dataset_close(&d);
-    source_close(&source);
+    data_tokenizer_close(&t);
     return rc;
 }
 
 int cmd_data(struct repl *r, const struct call *c)
 {
+    const char *tokenizer;
     if (strcmp(c->words[0], "prepare") == 0)
         return data_prepare(r, c);
     if (strcmp(c->words[0], "convert") == 0)
@@ -334,8 +322,8 @@ int cmd_data(struct repl *r, const struct call *c)
         return data_check(r, c);
     if (c->n == 2 && strcmp(c->words[0], "get") == 0)
         return get_text(r, c->words[1]);
-    if (c->n != 2 || strcmp(c->words[0], "info") != 0)
+    if (strcmp(c->words[0], "info") != 0 || data_tokenizer_take(c, &tokenizer) != 2)
         return command_usage(c, "info PATH|check PATH [TEXTS]|get NAME|prepare IN ... OUT "
                                 "[KEY=VALUE ...]|convert IN OUT");
-    return show_info(r, c);
+    return show_info(r, c, tokenizer);
 }

@@ -4,12 +4,12 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "repl/commands/command.h"
+#include "repl/commands/data_tokenizer.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/wrap.h"
 #include "train/data/source.h"
 #include "train/prepare/check.h"
-#include "weights/open.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,25 +62,22 @@ static void show_report(const struct check_report *k, int n_vocab)
 /* In the shell a model is only for its vocabulary, where one is named. */
 int data_check(struct repl *r, const struct call *c)
 {
-    struct source source = {0};
+    struct data_tokenizer t = {0};
     struct check_report report;
-    char *texts = c->n == 3 ? data_list_path(c->words[2]) : NULL;
-    if (c->n != 2 && c->n != 3)
+    const char *path;
+    const int n = data_tokenizer_take(c, &path);
+    if (n != 2 && n != 3)
         return command_usage(c, "check PATH [TEXTS]");
-    int rc = c->n == 3 && texts == NULL ? ERR_NOMEM : 0;
-    if (rc == 0 && r->model == NULL && c->shell && repl_names_model(r))
-        rc = source_open(&source, r->options.settings.device.model, 0, false, progress_show());
-    const struct tokenizer *t = r->model != NULL ? r->model->tokenizer : source.tokenizer;
-    const int n_vocab = r->model != NULL             ? r->model->config.n_vocab
-                        : source.table.n_tensors > 0 ? source.config.n_vocab
-                        : t != NULL                  ? tokenizer_size(t)
-                                                     : 0;
+    char *texts = n == 3 ? data_list_path(c->words[2]) : NULL;
+    int rc = n == 3 && texts == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && data_tokenizer_is_named(r, path))
+        rc = data_tokenizer_open(&t, r, path);
     if (rc == 0)
-        rc = check_run(&report, c->words[1], texts, t, n_vocab, progress_show());
+        rc = check_run(&report, c->words[1], texts, t.tokenizer, t.n_vocab, progress_show());
     progress_wipe();
     if (rc == 0)
-        show_report(&report, n_vocab);
-    source_close(&source);
+        show_report(&report, t.n_vocab);
+    data_tokenizer_close(&t);
     mem_free(texts);
     return rc;
 }

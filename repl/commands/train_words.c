@@ -8,6 +8,7 @@
 #include "repl/settings/options_table.h"
 #include "repl/terminal/wrap.h"
 #include "train/config/table.h"
+#include "train/prepare/prepare_config.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -92,21 +93,29 @@ int train_words(struct run_config *c, char *const *words, int n)
     return rc;
 }
 
+/* Of which settings a command's are, that stand without --. */
+static bool find_own_row(const struct setting **row, bool data, const char *key)
+{
+    return settings_table_find(&options_table, key) == NULL &&
+           settings_table_lookup(data ? &prepare_settings : &run_table, row, key, false) == 0;
+}
+
 int train_explain_options(int rc, char *const *words, int n)
 {
     const struct setting *row;
+    const bool data = n > 0 && strcmp(words[0], "data") == 0;
     char *why = rc == ERR_MISSING ? mem_strdup(err_text()) : NULL;
     bool found = false;
     for (int i = 0; i < n && why != NULL && !found; i++) {
         if (strncmp(words[i], "--", 2) != 0)
             continue;
         char *key = mem_sprintf("%.*s", (int)strcspn(words[i] + 2, "="), words[i] + 2);
-        found = key != NULL && settings_table_find(&options_table, key) == NULL &&
-                settings_table_lookup(&run_table, &row, key, false) == 0;
+        found = key != NULL && find_own_row(&row, data, key);
         mem_free(key);
     }
     if (found)
-        err_set(rc, "%s is a training setting, written without --: %s=VALUE", row->name, row->name);
+        err_set(rc, "%s is a %s setting, written without --: %s=VALUE", row->name,
+                data ? "data" : "training", row->name);
     else if (why != NULL)
         err_set(rc, "%s", why);
     mem_free(why);

@@ -32,7 +32,7 @@ if [ -f "$(dirname "$PRATTLE")/prattle-sentencepiece.so" ]; then
     said=$(check books/bytes_400 books/texts --model "$golden/sentencepiece/bytes.model")
     is "their texts" "2 documents, which give the same tokens" "$(field texts "$said")"
     is "their vocabulary" "82, ids 131 to 368, all in the vocabulary of 400" "$(field tokens "$said")"
-    has "data info with the tokenizer alone" "ids 131 to 368, of the model's 400 54 of 400 ids" \
+    has "data info with the tokenizer alone" "ids 131 to 368, of the tokenizer's 400 54 of 400 ids" \
         "$(info=$("$PRATTLE" data info books/bytes_400 --model "$golden/sentencepiece/bytes.model"); for f in vocabulary used; do field $f "$info"; done | paste -sd ' ')"
 else
     echo "# left out: the books' texts (libsentencepiece-dev or g++ is not installed)"

@@ -140,6 +140,21 @@ has "what only texts have is refused" "field is a setting of texts, and the inpu
 has "so are both in one" "two.pkl has tokens already, single.txt is a text: prepare each by itself" "$("$PRATTLE" data prepare two.pkl single.txt both 2>&1)"
 has "documents must be known" "where the documents of these files end only the tokenizer of their ids says" "$("$PRATTLE" data prepare x-nanogpt.bin both split=0.5,0.5 2>&1)"
 
+# A tokenizer by itself: a folder of its files.
+"$PRATTLE" tokenizer train "$OLDPWD/README.md" words --vocab-size 300 >said 2>&1
+said=$("$PRATTLE" data prepare texts/a.txt named tokenizer=words)
+has "a tokenizer can be named" "ids of a vocabulary of 300" "$said"
+"$PRATTLE" data prepare texts/a.txt named-2 --model words >said 2>&1
+cmp named.bin named-2.bin
+is "  as a model is" 0 $?
+has "data info takes one" "of the tokenizer's 300" "$("$PRATTLE" data info named tokenizer=words)"
+is "  or as a model" "$("$PRATTLE" data info named tokenizer=words)" "$("$PRATTLE" data info named --model words)"
+has "  for a text too" "of the tokenizer's 300" "$("$PRATTLE" data info texts/a.txt tokenizer=words)"
+has "data check too" "which give the same tokens" "$("$PRATTLE" data check named texts/a.txt tokenizer=words)"
+has "data convert too" '"One day."' "$("$PRATTLE" data convert named named.jsonl tokenizer=words >/dev/null; cat named.jsonl)"
+has "written with -- it says how" "tokenizer is a data setting, written without --: tokenizer=VALUE" "$("$PRATTLE" data info named --tokenizer words 2>&1)"
+has "  as do others" "split is a data setting, written without --: split=VALUE" "$("$PRATTLE" data prepare texts o --split 0.5,0.5 2>&1)"
+mkdir empty; has "one that is not there" "empty has neither weights nor a tokenizer" "$("$PRATTLE" data prepare texts o tokenizer=empty 2>&1)"
 prepare half.jsonl by-prepare >said
 "$PRATTLE" data convert half.jsonl of-lines --model $MODEL >said 2>&1
 cmp of-lines.bin by-prepare.bin && cmp of-lines.idx by-prepare.idx

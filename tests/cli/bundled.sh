@@ -24,85 +24,46 @@ is "a word is a token" 4 "$(p tokens "Once upon a time" | tr ',' '\n' | wc -l)"
 is "greedy text of any batch" "$(p -p "The little dog" --greedy -n 20 --echo on)" \
     "$(printf 'x\nThe little dog\n' | "$PRATTLE" --greedy -n 20 | tail -n 1 | sed 's/\\n/\n/g')"
 
-# How its stories were retold and chosen.
-W=train/bundled
-story='Once upon a time, there was a little boy named Tim. He loved his ball. His mom gave him a hat. Tim smiled.'
-printf '%s\n<|endoftext|>\n' "$story" >"$TMPDIR/stories"
-retell() { awk -v TIMES=8 -f $W/people.awk -f $W/retell.awk "$TMPDIR/stories" "$TMPDIR/stories" 2>/dev/null; }
-told=$(retell)
-is "a story is told as it is" "$story" "$(head -n 1 <<<"$told")"
-is "and by the one it is about" 8 "$(grep -cE '^My name is [A-Z][a-z]+\.( I am a little boy\.| I am a little girl\.)? I loved my ball\. My (mom|dad) gave me a hat\. I smiled\.$' <<<"$told")"
-is "a boy stays he, a girl she" 7 "$(grep '^Once' <<<"$told" | tail -n +2 | grep -cE \
-    '(boy named .*He loved his ball\. His mom gave him a hat|girl named .*She loved her ball\. Her dad gave her a hat)')"
-is "the name is the same throughout" 7 "$(grep '^Once' <<<"$told" | tail -n +2 | grep -cE 'named ([A-Z][a-z]+)\. .* \1 smiled\.$')"
-is "it is told the same again" "$told" "$(retell)"
+# What it is trained on: from a folder of texts, those that the preset names, and a part that is held out.
+W=train/bundled PRESET=train/config/presets/bundled.yaml corpus=$TMPDIR/corpus work=$TMPDIR/work
+is "the scripts are sound" "" "$(for f in $W/{corpus,pilots} weights/bundled/samples; do sh -n $f; done 2>&1)"
+rm -rf "$corpus" "$work" "$TMPDIR/empty" "$TMPDIR/none"
+mkdir "$corpus" "$TMPDIR/empty"
+# told WORD COUNT: documents of two paragraphs, each with a number that no other has
+told() { for i in $(seq "$2"); do printf 'The %s said “%s %s” – and ran.\nIt was no %s-%s.\n<|endoftext|>\n' "$1" "$1" "$i" "$1" "$i"; done; }
+told hen 200 >"$corpus/tinystories.txt"
+{ told cow 100; told hen 3; } >"$corpus/stories-tiny.txt"
+told fox 20 >"$corpus/stories-asp-pratham.txt"
+told owl 200 | xz >"$corpus/children-easy.txt.xz"
+told elk 200 | xz >"$corpus/children-books.txt.xz"
+out=$($W/corpus "$corpus" "$work" 2>&1)
+is "the texts are unpacked and split" "0 " "$? $(grep -i error <<<"$out")"
+named=$(sed -n 's/.*path: \([^,]*\),.*/\1/p; s/^  validation: //p; s/^  tokenizer: //p' $PRESET | sort -u)
+is "the preset reads a vocabulary, four texts to train on and one held out" 6 "$(wc -l <<<"$named")"
+is "and all are made" "" "$(for f in $named; do [ -e "$work/$f" ] || echo "$f"; done)"
+numbers() { cat "${@/#/$work/texts/}" | grep -oE '[a-z]+ [0-9]+' | sort; }
+is "of the stories a twentieth is held out" 1 "$(n=$(numbers stories-validation.jsonl | wc -l); echo $((n >= 8 && n <= 22)))"
+is "of the books a hundredth" 1 "$(n=$(numbers {easy,books}-validation.jsonl | wc -l); echo $((n >= 2 && n <= 8)))"
+is "what is held out is nowhere to train on" "" \
+    "$(comm -12 <(numbers {stories,easy,books}-validation.jsonl) <(numbers {stories,easy,books}-train.jsonl world.jsonl))"
+is "all else is, each text once" "$({ for i in $(seq 200); do echo "hen $i"; echo "owl $i"; echo "elk $i"; done
+    for i in $(seq 100); do echo "cow $i"; done; for i in $(seq 20); do echo "fox $i"; done; } | sort)" \
+    "$(numbers {stories,easy,books}-{train,validation}.jsonl world.jsonl)"
+is "the vocabulary has not seen it" "stories-train.jsonl easy-train.jsonl" "$(cd "$work/words" && ls -r | xargs)"
+has "signs are those that books have" '\"fox 7\" - and ran.' "$(cat "$work/texts/world.jsonl")"
+mv "$corpus/stories-tiny.txt" "$corpus/away"
+is "a text that is not there ends it" refused "$($W/corpus "$corpus" "$TMPDIR/none" >/dev/null 2>&1 || echo refused)"
 
-# Openings, beings and beginnings: what they are made from, and what they are made to.
-many() { for i in $(seq 40); do printf '%s\n<|endoftext|>\n' "$1"; done | awk -f $W/people.awk -f "$W/$2.awk" | grep -v '^<' | sort -u; }
-openings=$(many "Once upon a time, there was a sad frog. It lived in a pond. The frog sang." reopen)
-is "a story is opened otherwise" "A sad frog lived in a pond. The frog sang.
-Once upon a time, there was a sad frog. It lived in a pond. The frog sang.
-The sad frog lived in a pond. The frog sang.
-There was a sad frog. It lived in a pond. The frog sang.
-There was once a sad frog. It lived in a pond. The frog sang." "$openings"
-has "by a name too" "Lily was a girl. She ran." "$(many "Once upon a time, there was a girl named Lily. She ran." reopen)"
-has "and without one day" "Mia ran home." "$(many "One day, a girl named Mia ran home." reopen)"
-others=$(many "A cat saw an owl. The cat met a boy. Cats are shy." exchange)
-is "a cat becomes another being" 1 "$(($(wc -l <<<"$others") > 5))"
-is "the same throughout" "" "$(grep -vE '^(A|An) ([a-z]+) saw an owl\. The \2 met a boy\. [A-Z][a-z]+s are shy\.$' <<<"$others")"
-is "what only a cat does is left to it" "A cat saw an owl. The cat purred." "$(many "A cat saw an owl. The cat purred." exchange)"
-begun=$(awk -v TIMES=2 -f $W/people.awk -f $W/prompts.awk "$TMPDIR/stories")
-is "a beginning is asked for twice" 2 "$(grep -c '^{"prompt":"[^"]*"}$' <<<"$begun")"
+# By the preset, in that folder; where there is none, what it needs.
+out=$(cd "$work" && p train bundled steps=2 warmup=0 n_layer=1 n_head=1 n_embd=8 n_positions=64 vocab_size=0 sequence_length=16 \
+    micro_batch_size=2 eval_every=2 sample_every=0 log_every=1)
+has "the preset trains on them" "[finished at step 2; runs/bundled has the checkpoints" "$out"
+has "with the loss held out" "validation " "$(grep '^step 2/2' <<<"$out")"
+has "elsewhere it says what it needs" "vocabulary not found: the preset bundled needs texts/ and vocabulary/, both made by \`$W/corpus CORPUS WORK\`" \
+    "$(cd "$TMPDIR/empty" && p train bundled)"
 
-# Its own stories: the sound are chosen.
-sound='Once upon a time, there was a little boy named Tim. He loved to play with his ball. One day, Tim saw a big box in the park. He wanted to open it.
-Tim asked his mom, "Can I open the box?" His mom said, "Yes, you can." Tim opened it and found a hat. He was very happy and they went home.'
-for i in 1 2 3 4 5 6 7 8; do printf '%s\n' "$sound" "He was a girl named Amy, she told him a moral. Tim said thank you to the cat and then opened and wanted the park. Sam had learned it from her dad." "<|endoftext|>"; done >"$TMPDIR/many"
-line() { # TEXT [LETTERS OF ITS BEGINNING]
-    awk -v s="$1" -v n="${2:-1}" 'BEGIN {
-        begun = substr(s, 1, n)
-        s = substr(s, n + 1)
-        gsub(/"/, "\\\"", s)
-        gsub(/\n/, "\\n", s)
-        printf "{\"prompt\":\"%s\",\"text\":\"%s\",\"finish_reason\":\"stop\"}\n", begun, s
-    }'
-}
-choose() { line "$1" | awk "${@:2}" -f $W/people.awk -f $W/choose.awk "$TMPDIR/many" RS='\n' - 2>&1 >"$TMPDIR/chosen"; }
-has "a sound story is chosen" "1 of 1 are sound, 1 chosen" "$(choose "$sound")"
-is "as it was told" "$sound" "$(grep -v '^<' "$TMPDIR/chosen")"
-refused() { has "not one $1" "$2 1" "$(choose "${@:3}")"; }
-refused "that does not end" length "${sound% home.} home"
-refused "that ends too soon" length "${sound%%
-*}"
-refused "with an open speech" "quotation marks" "${sound/can.\"/can.}"
-refused "of words no story has" words "${sound/ball/zeppelin}"
-refused "in no English" grammar "${sound/to open it/to opened it}"
-refused "that says a sentence twice" circles "${sound/He wanted to open it./He loved to play with his ball.}"
-refused "in which she comes from nowhere" "he and she" "$(sed 's/mom/dad/g; s/He was very/She was very/' <<<"$sound")"
-refused "whose boy is a girl" "boys and girls" "${sound//Tim/Amy}"
-refused "of somebody new" "new people" "${sound/. He was very happy/. Sam was very happy}"
-refused "in which Mom speaks to Mom" talk "${sound/\"Yes, you can.\"/\"Yes, Mom.\"}"
-refused "in which Tim answers himself" talk "${sound/His mom said/Tim said}"
-refused "with a moral" moral "${sound/He was very happy/He learned a moral}"
-refused "told in new turns" new "${sound/big box/box}" -v NEW=3
-parked="The big park, Tim saw. He${sound#*. He}"
-is "a beginning must do something" "0 1" "$(for n in 12 1; do line "$parked" $n | awk -f $W/people.awk -f $W/choose.awk -v LEAST=100 \
-    "$TMPDIR/many" RS='\n' - 2>/dev/null | grep -c '^<'; done | paste -sd' ')"
-is "own.txt has no story twice" "" "$(awk 'BEGIN { RS = "<\\|endoftext\\|>\n" } seen[$0]++' $W/own.txt)"
-is "and every one is whole" "" "$(awk 'BEGIN { RS = "<\\|endoftext\\|>\n" } !/[.!?]"?\n$/ || length($0) > 700' $W/own.txt)"
-is "of two alike, one" 1 "$({ line "$sound"; line "$sound"; } | awk -v PART=1 -f $W/people.awk -f $W/choose.awk "$TMPDIR/many" RS='\n' - 2>/dev/null | grep -c '^<')"
-
-# Where the texts come from: the stories, every twentieth held out, and of the novels what is said in their words.
-is "the scripts are sound" "" "$(for f in $W/{make,corpus,candidates,pilots} weights/bundled/samples; do sh -n $f; done 2>&1)"
-mkdir -p "$TMPDIR/corpus"
-for i in $(seq 40); do printf '%s Number %s.\n<|endoftext|>\n' "$story" "$i"; done >"$TMPDIR/corpus/tinystories.txt"
-for w in Tim zeppelin; do for i in $(seq 99); do printf '%s loved his ball. ' $w; done; echo; done |
-    xz >"$TMPDIR/corpus/novels.txt.xz"
-$W/corpus "$TMPDIR/corpus" "$TMPDIR/texts" 2>/dev/null
-is "one story in twenty is held out" "38 2" "$(cd "$TMPDIR/texts" && grep -c '|>' stories.txt validation.txt | sed 's/.*://' | paste -sd' ')"
-is "the novels' passages are in the stories' words" "1 0" \
-    "$(grep -c Tim "$TMPDIR/texts/novels.txt") $(grep -c zeppelin "$TMPDIR/texts/novels.txt")"
-is "no novels, no texts" 1 "$(rm "$TMPDIR/corpus/novels.txt.xz"; $W/corpus "$TMPDIR/corpus" "$TMPDIR/none" >/dev/null 2>&1; echo $?)"
+is "pilots of four kinds run in it" "4x352 5x320 3x416 rate-1.2e-3" \
+    "$($W/pilots "$work" steps=1 warmup=0 n_positions=64 vocab_size=0 sequence_length=16 micro_batch_size=1 | sed -n 's/^| \(.*\) | [0-9]*\.[0-9]* |$/\1/p' | xargs)"
 
 rm -rf "$TMPDIR/root" "$TMPDIR/hf"
 make -s -o build/release/prattle install DESTDIR="$TMPDIR/root" PREFIX=/opt/prattle >/dev/null

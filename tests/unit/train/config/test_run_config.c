@@ -579,7 +579,7 @@ static void lengths_follow(void **state)
     assert_int_equal(run_config_steps(c, 17), 0);
 }
 
-/* Every preset reads, is described, has a legal model and resolves. */
+/* Every preset reads, is described, has a legal model and resolves, wherever its vocabulary is. */
 static void presets_are_legal(void **state)
 {
     (void)state;
@@ -593,7 +593,7 @@ static void presets_are_legal(void **state)
         assert_ok(config_check(&loaded));
         assert_true(p->text[0] == '#');
         assert_ok(run_config_init(&c));
-        if (words(&c, p->name, NULL) != 0 || run_config_shape(&c, &loaded, &shape) != 0 ||
+        if (words(&c, p->name, "tokenizer=") != 0 || run_config_shape(&c, &loaded, &shape) != 0 ||
             run_config_resolve(&c, &shape) != 0)
             fail_msg("preset %s: %s", p->name, err_text());
         assert_string_equal(c.logging.label, p->name);
@@ -722,10 +722,12 @@ static void a_preset_says_what_files_it_needs(void **state)
     struct run_config *c = *state;
     assert_ok(words(c, "bundled", NULL));
     assert_says(run_config_check_preset_files(c),
-                "texts/retold.txt not found: the preset bundled needs texts/ and tokenizer=FOLDER, "
-                "both made by `train/bundled/make CORPUS WORK`");
+                "vocabulary not found: the preset bundled needs texts/ and vocabulary/, both made "
+                "by `train/bundled/corpus CORPUS WORK` in prattle's source");
+    assert_ok(words(c, "tokenizer=none", NULL));
+    assert_says(run_config_check_preset_files(c), "texts/books-train.jsonl not found: the preset");
     assert_ok(words(c, "data=none", NULL));
-    assert_says(run_config_check_preset_files(c), "texts/validation.txt not found: the preset");
+    assert_says(run_config_check_preset_files(c), "texts/stories-validation.jsonl not found: the");
     /* What the user names is looked for where it is opened. */
     assert_ok(words(c, "validation=none", NULL));
     assert_ok(run_config_check_preset_files(c));
@@ -739,15 +741,18 @@ static void a_model_named_later_brings_its_sizes(void **state)
     struct run_config *c = *state;
     struct buf path = {0};
     assert_ok(words(c, "bundled", "tokenizer=here"));
+    const int width = c->model.n_embd;
+    const int64_t steps = c->training.steps;
+    assert_true(width > 0 && steps > 0);
     assert_ok(words(c, "init=random:gpt2-test", "n_layer=3"));
-    assert_int_equal(c->model.n_embd, 384); /* a random model keeps those of the preset */
+    assert_int_equal(c->model.n_embd, width); /* a random model keeps those of the preset */
     assert_ok(words(c, "init=random", NULL));
     assert_ok(words(c, "init=some/model", NULL));
     assert_ok(run_config_source(c, &path));
     assert_string_equal(buf_text(&path), "some/model");
     assert_int_equal(c->model.n_embd, 0);
     assert_string_equal(c->model.tokenizer, "");
-    assert_int_equal(c->training.steps, 3600);
+    assert_int_equal(c->training.steps, steps);
     assert_ok(words(c, "n_layer=2", NULL));
     assert_says(run_config_source(c, &path), "model.n_layer is for a new model only");
     assert_ok(words(c, "bundled", "init=some/model"));

@@ -26,7 +26,7 @@ is "greedy text of any batch" "$(p -p "The little dog" --greedy -n 20 --echo on)
 
 # What it is trained on: from a folder of texts, those that the preset names, and a part that is held out.
 W=train/bundled PRESET=train/config/presets/bundled.yaml corpus=$TMPDIR/corpus work=$TMPDIR/work
-is "the scripts are sound" "" "$(for f in $W/{corpus,pilots} weights/bundled/samples; do sh -n $f; done 2>&1)"
+is "the scripts are sound" "" "$(for f in $W/{corpus,pilots} weights/bundled/{samples,measure}; do sh -n $f; done 2>&1)"
 rm -rf "$corpus" "$work" "$TMPDIR/empty" "$TMPDIR/none"
 mkdir "$corpus" "$TMPDIR/empty"
 # told WORD COUNT: documents of two paragraphs, each with a number that no other has
@@ -64,6 +64,22 @@ has "elsewhere it says what it needs" "vocabulary not found: the preset bundled 
 
 is "pilots of four kinds run in it" "4x352 5x320 3x416 rate-1.2e-3" \
     "$($W/pilots "$work" steps=1 warmup=0 n_positions=64 vocab_size=0 sequence_length=16 micro_batch_size=1 | sed -n 's/^| \(.*\) | [0-9]*\.[0-9]* |$/\1/p' | xargs)"
+
+# What its page says of it.
+: "${TOOLS:=$PWD/build/release/tests/tools}"
+printf '%s\n' '{"prompt": "My name", "text": " is Tom. I don'"'"'t like the \"sea\" at all."}' '{"prompt": "A", "text": " b c d e f g"}' >"$TMPDIR/drawn"
+printf 'The hen. IS tom; I dont like\n<|endoftext|>\nthe sea at\nall b c d e\n' >"$TMPDIR/read"
+shared() { "$TOOLS/shared_runs" "$TMPDIR/read" "$1" <"$TMPDIR/drawn"; }
+is "runs of four words in both" "72.2 % (13 of 18 words)" "$(shared 4)"
+is "of five, across no end of a text" "27.8 % (5 of 18 words)" "$(shared 5)"
+is "of six" "0.0 % (0 of 18 words)" "$(shared 6)"
+# Tokens of p 0.6, 0.995 and 0.3: at temperature 0.5 the first has 0.78, and at top_p 0.75 all.
+three='[{"id":1,"logprob":-0.5108},{"id":2,"logprob":-1.204},{"id":3,"logprob":-2.3026}]'
+echo '{"ids":[1,4,2],"logprobs":[-0.5108,-0.005,-1.204],"top_logprobs":['"$three"',[{"id":4,"logprob":-0.005},{"id":5,"logprob":-5.3}],'"$three"']}' >"$TMPDIR/drawn"
+is "tokens that were sure to come" "66.7 % as drawn, 33.3 % of the model itself (3 tokens)" "$("$TOOLS/sure_tokens" 0.5 0.75 <"$TMPDIR/drawn")"
+is "where nothing is cut, the model's own" "33.3 % as drawn, 33.3 % of the model itself (3 tokens)" "$("$TOOLS/sure_tokens" 1 1 <"$TMPDIR/drawn")"
+is "the page's table has a row for each" "stories,easy books,wiki.test.raw,My name is,Once upon a time" \
+    "$(TOOLS=$TOOLS weights/bundled/measure "$work/runs/bundled" "$work" "$TMPDIR/read" 2>/dev/null | sed -n 's/^| \([^|]*\) | [0-9.]*[0-9 %|].*/\1/p' | paste -sd,)"
 
 rm -rf "$TMPDIR/root" "$TMPDIR/hf"
 make -s -o build/release/prattle install DESTDIR="$TMPDIR/root" PREFIX=/opt/prattle >/dev/null

@@ -138,8 +138,8 @@ const struct command command_table[] = {
  .summary = "look at training data, get or prepare it",
  .help = "Show what training would read from a text, a folder, a .jsonl, .bin, .tfrecord, .pkl or .npy file; check that a tokenized data set is whole; download one of the texts below, "
          "which is checked against its SHA-256; or make token files of texts: plain text, JSON lines, CSV, Parquet, "
-         "WikiExtractor's folders and dumps of Wikipedia (pages-articles.xml.bz2), also compressed and in archives; "
-         "or of other token files. The tokenizer is the model's; tokenizer=PATH at the end names another.",
+         "WikiExtractor's folders and dumps of Wikipedia (pages-articles.xml.bz2); or of other token files. "
+         "All texts, .pkl and .tfrecord may be compressed or in archives. The tokenizer is the model's; tokenizer=PATH at the end names another.",
  .forms = "info PATH\tshow documents, tokens, token IDs and the beginning\n"
           "check PATH [TEXTS]\tcheck every token ID, a folder's files and file lists, and that TEXTS give these tokens\n"
           "get NAME\tdownload a text to where eval looks for it\n"

@@ -140,6 +140,24 @@ has "what only texts have is refused" "field is a setting of texts, and the inpu
 has "so are both in one" "two.pkl has tokens already, single.txt is a text: prepare each by itself" "$("$PRATTLE" data prepare two.pkl single.txt both 2>&1)"
 has "documents must be known" "where the documents of these files end only the tokenizer of their ids says" "$("$PRATTLE" data prepare x-nanogpt.bin both split=0.5,0.5 2>&1)"
 
+# Token files in archives: one after the other.
+mkdir packed; cp two.pkl packed/1.pkl; cp three.pkl packed/2.pkl; cp pickles/meta.pkl texts/a.txt packed
+(cd packed; for i in 1 2; do "$PRATTLE" data convert $i.pkl $i.tfrecord >said 2>&1; done; rm said
+    tar -cf - 1.pkl meta.pkl 2.pkl | xz >lists.tar.xz; gzip -k 2.pkl; tar -cf lists.tar 1.pkl 2.pkl.gz
+    tar -czf records.tgz [12].tfrecord [12].tfrecord.index a.txt; gzip -c 1.tfrecord >one.tfrecord)
+"$PRATTLE" data prepare packed/1.pkl packed/2.pkl plain-lists shuffle=on seed=2 >said 2>&1
+for f in packed/lists.tar.xz packed/lists.tar packed/records.tgz; do
+    "$PRATTLE" data prepare $f from-archive shuffle=on seed=2 --force >said 2>&1
+    cmp from-archive.bin plain-lists.bin && cmp from-archive.idx plain-lists.idx
+    is "$f is prepared as its files are" 0 $?
+done
+has "what else is there is left out" "left out: packed/records.tgz: a.txt is not a TFRecord file" "$(cat said)"
+is "compressed as TensorFlow does it" "2 documents, 2 tokens" "$("$PRATTLE" data prepare packed/one.tfrecord from-archive --force 2>&1 | sed -n 's/.*archive: //p')"
+is "a run reads such too" "5" "$(field documents "$("$PRATTLE" data info packed/records.tgz 2>/dev/null)")"
+is "data check too, without an index" "5 " "$(said=$("$PRATTLE" data check packed/records.tgz 2>/dev/null); echo "$(field documents "$said") $(field index "$said")")"
+printf x | dd of=packed/2.tfrecord bs=1 seek=20 conv=notrunc 2>/dev/null; (cd packed; tar -czf records.tgz [12].tfrecord)
+has "damage is named there" "packed/records.tgz: 2.tfrecord: the record at byte 0 has data whose checksum is wrong" "$("$PRATTLE" data info packed/records.tgz 2>&1)"
+
 # A tokenizer by itself: a folder of its files.
 "$PRATTLE" tokenizer train "$OLDPWD/README.md" words --vocab-size 300 >said 2>&1
 said=$("$PRATTLE" data prepare texts/a.txt named tokenizer=words)

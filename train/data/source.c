@@ -3,14 +3,11 @@
  * a folder with all in it, else a file. What a file is, its first bytes say, then its name:
  *
  *   .bin and .idx of one name                 Megatron's ids
- *   magic of gzip, bzip2, xz, zstd, zip, tar  packed texts
- *   llm.c's magic                             llm.c's ids
- *   .tfrecord, .tfrecords, .tfrec             TFRecord's ids
- *   .pkl, .pickle                             pickled lists of ids
- *   magic of .npy                             NumPy's ids
- *   magic of Parquet                          rows, as JSON lines
- *   .bin                                      nanoGPT's ids
- *   .jsonl, .ndjson, .json                    JSON lines
+ *   magic of gzip, bzip2, xz, zstd, zip, tar  packed: records or lists of ids, if the first file in
+ * it has such, else texts llm.c's magic                             llm.c's ids .tfrecord,
+ * .tfrecords, .tfrec             TFRecord's ids .pkl, .pickle                             pickled
+ * lists of ids magic of .npy                             NumPy's ids magic of Parquet rows, as JSON
+ * lines .bin                                      nanoGPT's ids .jsonl, .ndjson, .json JSON lines
  *   else                                      text, unless a byte is NUL or the magic is another's
  *
  * A file that is named must be one of these. Inside a folder, or matching a pattern, empty files
@@ -26,6 +23,7 @@
 #include "train/data/megatron.h"
 #include "train/data/npy.h"
 #include "train/data/packed_head.h"
+#include "train/data/packing.h"
 #include "train/data/parquet.h"
 #include "train/data/pickle_ids.h"
 #include "train/data/tfrecord.h"
@@ -88,58 +86,10 @@ static size_t find_nul(const char *head, size_t n)
     return n;
 }
 
-/* A tar from before "ustar" has no magic but the sum of its header's bytes, in octal. */
-static bool is_old_tar(const char *head, size_t n)
-{
-    enum { HEADER = 512, SUM_AT = 148, SUM_DIGITS = 8 };
-    unsigned long sum = 0;
-    char said[SUM_DIGITS + 1] = "";
-    if (n < HEADER || *head == '\0')
-        return false;
-    for (int i = 0; i < HEADER; i++)
-        sum += i >= SUM_AT && i < SUM_AT + SUM_DIGITS ? ' ' : (unsigned char)head[i];
-    memcpy(said, head + SUM_AT, SUM_DIGITS);
-    return strtoul(said, NULL, 8) == sum;
-}
-
-enum data_packing data_packing_of(const char *head, size_t n)
-{
-    static const struct {
-        const char *bytes;
-        size_t at, n;
-        enum data_packing is;
-    } known[] = {
-        {"\x1f\x8b", 0, 2, DATA_GZIP},          {"BZh", 0, 3, DATA_COMPRESSED},
-        {"\xfd\x37zXZ", 0, 5, DATA_COMPRESSED}, {"\x28\xb5\x2f\xfd", 0, 4, DATA_COMPRESSED},
-        {"PK\x03\x04", 0, 4, DATA_ARCHIVE},     {"ustar", 257, 5, DATA_ARCHIVE}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (n >= known[i].at + known[i].n &&
-            memcmp(head + known[i].at, known[i].bytes, known[i].n) == 0)
-            return known[i].is;
-    return is_old_tar(head, n) ? DATA_ARCHIVE : DATA_PLAIN;
-}
-
-bool data_is_packed(const char *head, size_t n)
-{
-    return data_packing_of(head, n) != DATA_PLAIN;
-}
-
 bool data_is_json_lines(const char *name)
 {
     return text_ends_in(name, ".jsonl") || text_ends_in(name, ".ndjson") ||
            text_ends_in(name, ".json");
-}
-
-void data_unpacked_name(char *out, size_t size, const char *path)
-{
-    static const char *const endings[] = {".gz", ".bz2", ".xz", ".zst"};
-    size_t n = strlen(path);
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
-        if (text_ends_in(path, endings[i])) {
-            n -= strlen(endings[i]);
-            break;
-        }
-    snprintf(out, size, "%.*s", (int)n, path);
 }
 
 int data_check_text(const char *name, const char *head, size_t n)
@@ -163,6 +113,31 @@ bool data_is_binary(const char *head, size_t n)
     return foreign_format(head, n) == NULL && find_nul(head, n) < n;
 }
 
+static int refuse_pickle(const struct data_source *s)
+{
+    char shown[NAME_BYTES];
+    return err_set(ERR_FORMAT, "%s is not a pickled list of lists of token ids",
+                   file_show(shown, sizeof shown, s->path));
+}
+
+/* Texts, unless the first file in it has tokens. */
+static int classify_packed(struct data_source *s)
+{
+    switch (packed_head_look(s->path)) {
+    case PACKED_LISTS:
+        s->kind = DATA_PICKLE;
+        return 0;
+    case PACKED_RECORDS:
+        s->kind = DATA_TFRECORD;
+        return 0;
+    case PACKED_OTHER_PICKLES:
+        s->kind = DATA_PICKLE;
+        return refuse_pickle(s);
+    default:
+        return 0;
+    }
+}
+
 /* What a file is, by its n first bytes and its name. */
 static int classify_source(struct data_source *s, const char *head, size_t n)
 {
@@ -182,10 +157,8 @@ static int classify_source(struct data_source *s, const char *head, size_t n)
     s->packed = data_is_packed(head, n);
     data_unpacked_name(inner, sizeof inner, s->path);
     s->kind = data_is_json_lines(s->packed ? inner : s->path) ? DATA_JSON_LINES : DATA_TEXT;
-    if (s->packed && pickle_ids_is_name(inner))
-        s->kind = DATA_PICKLE;
-    if (s->packed && (s->kind != DATA_PICKLE || packed_pickle_may_be(s->path)))
-        return 0;
+    if (s->packed)
+        return classify_packed(s);
     if (magic == LLMC_GPT2 || magic == LLMC_LLAMA3)
         s->kind = DATA_LLMC;
     else if (tfrecord_is_name(s->path))
@@ -197,9 +170,8 @@ static int classify_source(struct data_source *s, const char *head, size_t n)
     else if (npy_is_file(head, n))
         return err_set(ERR_FORMAT, "%s is an array of texts, not of token ids",
                        file_show(shown, sizeof shown, s->path));
-    else if (s->kind == DATA_PICKLE || pickle_ids_is_name(s->path))
-        return err_set(ERR_FORMAT, "%s is not a pickled list of lists of token ids",
-                       file_show(shown, sizeof shown, s->path));
+    else if (pickle_ids_is_name(s->path))
+        return refuse_pickle(s);
     else if (text_ends_in(s->path, ".bin") && foreign_format(head, n) == NULL)
         s->kind = DATA_NANOGPT;
     else

@@ -25,7 +25,7 @@ enum data_kind {
 struct data_source {
     char *path;          /* owned */
     enum data_kind kind; /* of a packed file: of its texts without a name of their own */
-    bool packed;         /* a compressed file or an archive of texts */
+    bool packed;         /* a compressed file or an archive */
     bool parquet;        /* JSON lines that are made of a Parquet file's rows */
     bool utf16;          /* a text that begins with the byte order mark of UTF-16 */
     bool inside;         /* found in a folder, or by a pattern */
@@ -44,8 +44,9 @@ struct data_sources {
  * there is an .idx), .tfrecord has records of them, .pkl and .pickle
  * have lists of them, .npy has an array of them, .jsonl, .ndjson and .json have an object per
  * line, Parquet (by its first bytes) is read as such, all else is text in UTF-8, or UTF-16 with a
- * byte order mark, possibly compressed or in an archive. Empty files in folders are left out.
- * ERR_MISSING, ERR_FORMAT (empty, not text), ERR_RANGE (no path): out is then empty.
+ * byte order mark. Texts, records and lists may be compressed or in an archive. Empty files in
+ * folders are left out. ERR_MISSING, ERR_FORMAT (empty, not text), ERR_RANGE (no path): out is then
+ * empty.
  */
 int data_sources_find(struct data_sources *out, const char *paths);
 void data_sources_release(struct data_sources *s);
@@ -59,12 +60,6 @@ static inline bool data_kind_is_text(enum data_kind kind)
 }
 /* Whether a file of this name has JSON lines. */
 bool data_is_json_lines(const char *name);
-/* What text_stream unpacks, by its n first bytes, of which a tar needs 512. */
-enum data_packing { DATA_PLAIN, DATA_GZIP, DATA_COMPRESSED, DATA_ARCHIVE };
-enum data_packing data_packing_of(const char *head, size_t n);
-bool data_is_packed(const char *head, size_t n);
-/* Write path without its ending .gz, .bz2, .xz or .zst, if it has one, to out[size]. */
-void data_unpacked_name(char *out, size_t size, const char *path);
 /* One note on all files that were left out. */
 void data_sources_note(const struct data_sources *s, const struct progress *p);
 void data_note_binary(size_t n, const char *first, const struct progress *p);

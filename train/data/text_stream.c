@@ -2,7 +2,10 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "train/data/packing.h"
 #include "train/data/parquet.h"
+#include "train/data/pickle_ids.h"
+#include "train/data/tfrecord.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -207,19 +210,6 @@ void text_stream_close(struct text_stream *s)
     *s = (struct text_stream){.file.fd = -1};
 }
 
-/* A part of the path begins with a dot, or is what macOS adds. */
-static bool is_hidden_member(const char *path)
-{
-    for (const char *p = path; p != NULL; p = strchr(p, '/')) {
-        p += *p == '/';
-        size_t n = strcspn(p, "/");
-        bool here = strspn(p, ".") == n && n <= 2;
-        if ((*p == '.' && !here) || (n == 8 && memcmp(p, "__MACOSX", n) == 0))
-            return true;
-    }
-    return false;
-}
-
 /* A compressed file, which has one member. */
 static bool is_compressed(const struct text_layer *l)
 {
@@ -256,7 +246,7 @@ static int next_member(struct text_stream *s, struct archive_entry *e, bool *is_
     if (l->archive != NULL && compressed && archive_filter_count(l->archive) == 1)
         return set_unpack_error(l); /* it only began like one */
     if (!compressed && (archive_entry_filetype(e) != AE_IFREG ||
-                        archive_entry_hardlink(e) != NULL || is_hidden_member(name)))
+                        archive_entry_hardlink(e) != NULL || data_is_hidden(name)))
         return 0;
     s->given = 0;
     int rc = unpack_bytes(l, s->head, sizeof s->head, &s->n_head);
@@ -264,7 +254,10 @@ static int next_member(struct text_stream *s, struct archive_entry *e, bool *is_
         return rc;
     if (!data_is_packed(s->head, s->n_head)) {
         s->texts++;
-        s->kind = data_is_json_lines(name) ? DATA_JSON_LINES : DATA_TEXT;
+        s->kind = data_is_json_lines(name)   ? DATA_JSON_LINES
+                  : tfrecord_is_name(name)   ? DATA_TFRECORD
+                  : pickle_ids_is_name(name) ? DATA_PICKLE
+                                             : DATA_TEXT;
         *is_text = true;
         return 0;
     }

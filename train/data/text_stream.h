@@ -50,7 +50,8 @@ struct text_stream {
     struct buf lines;                      /* of it, those not given yet from `given` on */
     int failed;           /* error of reading the file, for text_stream_read; 0: none */
     int texts;            /* begun so far */
-    enum data_kind kind;  /* of the text in progress: DATA_TEXT or DATA_JSON_LINES */
+    enum data_kind kind;  /* of the text in progress: DATA_TEXT or DATA_JSON_LINES; DATA_TFRECORD or
+                             DATA_PICKLE where its name says so */
     char name[TEXT_NAME]; /* of the text in progress, for messages: "a.tar.xz: b/c.txt" */
 };
 /* s stays where it is until it is closed. On failure it is closed. column: of a Parquet file;

@@ -6,12 +6,9 @@
 #include "model/base/sha256.h"
 #include "train/data/megatron.h"
 #include "train/data/npy.h"
-#include "train/data/pickle_ids.h"
 #include "train/data/source.h"
-#include "train/data/tfrecord.h"
-#include "train/data/unpacked.h"
+#include "train/data/token_copy.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -149,61 +146,24 @@ static int open_npy(struct token_file *f, const char *path)
     return set_one_document(f);
 }
 
-/* Ids of records have no width of their own: a copy of them in a file without a name does. */
-static int copy_records(struct token_file *f, int fd)
-{
-    struct ids ids = {0};
-    struct buf scratch = {0}, bounds = {0};
-    uint64_t at = 0;
-    int rc = buf_add(&bounds, &f->n_tokens, sizeof f->n_tokens);
-    while (at < f->file.bytes && rc == 0) {
-        if ((rc = tfrecord_read(&ids, &scratch, &f->file, &at)) != 0 || ids.n == 0)
-            continue;
-        rc = file_write_fd(fd, ids.data, ids.n * sizeof *ids.data);
-        f->n_tokens += ids.n;
-        f->n_documents++;
-        if (rc == 0)
-            rc = buf_add(&bounds, &f->n_tokens, sizeof f->n_tokens);
-    }
-    f->documents = (uint64_t *)bounds.data;
-    ids_release(&ids);
-    buf_release(&scratch);
-    return rc;
-}
-
-/* The lists of a pickle, of which each is a document. */
-static int copy_lists(struct token_file *f, int fd, token_id separator, const struct progress *p)
-{
-    struct id_spool s;
-    int rc = id_spool_init(&s, fd, f->file.path, separator);
-    if (rc == 0 && (rc = pickle_ids_read(&s, &f->file, p)) == 0) {
-        f->n_tokens = s.n;
-        f->n_documents = s.n_documents;
-        f->documents = (uint64_t *)(void *)s.bounds.data;
-        s.bounds = (struct buf){0};
-    }
-    id_spool_release(&s);
-    return rc;
-}
-
 static int open_copy(struct token_file *f, const char *path, token_id separator,
                      const struct progress *p)
 {
     char *folder = file_home(HOME_CACHE, "data");
+    struct token_copy copy = {.fd = -1};
     int rc = folder == NULL ? err_last() : file_make_folder(folder);
-    int fd = -1;
     if (rc == 0)
         rc = file_open(&f->file, path);
-    if (rc == 0 && f->format == TOKENS_PICKLE)
-        rc = unpacked_replace(&f->file, folder, p);
-    if (rc == 0 && (fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) < 0)
-        rc = file_error("write in", folder);
     if (rc == 0)
-        rc = f->format == TOKENS_PICKLE ? copy_lists(f, fd, separator, p) : copy_records(f, fd);
-    if (fd >= 0 && f->file.path != NULL) {
+        rc = f->format == TOKENS_PICKLE ? token_copy_lists(&copy, &f->file, folder, separator, p)
+                                        : token_copy_records(&copy, &f->file, folder, p);
+    if (rc == 0) {
         close(f->file.fd);
-        f->file.fd = fd;
-        f->file.bytes = f->n_tokens * sizeof(token_id);
+        f->file.fd = copy.fd;
+        f->file.bytes = copy.n_tokens * sizeof(token_id);
+        f->n_tokens = copy.n_tokens;
+        f->n_documents = copy.n_documents;
+        f->documents = copy.documents;
     }
     f->width = -(int)sizeof(token_id);
     mem_free(folder);

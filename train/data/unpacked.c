@@ -2,7 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
-#include "train/data/text_stream.h"
+#include "train/data/packing.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -27,44 +27,59 @@ static int copy_text(int fd, uint64_t *bytes, struct text_stream *s, const struc
     return rc;
 }
 
-static int unpack_to(int fd, uint64_t *bytes, const char *path, const struct progress *p)
+/* The text in progress, for as long as take needs it. */
+static int take_text(struct text_stream *s, const char *folder,
+                     int (*take)(void *user, const struct file *f), void *user,
+                     const struct progress *p)
 {
-    char shown[SHOWN];
-    const struct data_source source = {.path = (char *)path, .packed = true};
-    struct text_stream s;
-    bool one = false, more = false;
-    int rc = text_stream_open(&s, &source, "");
-    if (rc != 0)
-        return rc;
-    rc = text_stream_next(&s, &one);
-    if (rc == 0 && one)
-        rc = copy_text(fd, bytes, &s, p);
-    if (rc == 0 && one) /* and the checksums behind it */
-        rc = text_stream_next(&s, &more);
-    text_stream_close(&s);
-    return rc != 0 || (one && !more)
-               ? rc
-               : err_set(ERR_FORMAT, "%s is an archive of %s files: unpack it first",
-                         file_show(shown, sizeof shown, path), one ? "several" : "no");
+    struct file one = {.path = s->name, .fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
+    if (one.fd < 0)
+        return file_error("write in", folder);
+    int rc = copy_text(one.fd, &one.bytes, s, p);
+    if (rc == 0)
+        rc = take(user, &one);
+    close(one.fd);
+    return rc;
 }
 
-int unpacked_replace(struct file *f, const char *folder, const struct progress *p)
+static int take_texts(size_t *n, struct text_stream *s, const char *folder,
+                      int (*choose)(void *user, const struct text_stream *s, bool *take),
+                      int (*take)(void *user, const struct file *f), void *user,
+                      const struct progress *p)
 {
-    char head[HEAD_BYTES];
-    const size_t n = f->bytes < sizeof head ? (size_t)f->bytes : sizeof head;
-    uint64_t bytes = 0;
-    int rc = file_read_at(f, head, 0, n);
-    if (rc != 0 || !data_is_packed(head, n))
-        return rc;
-    const int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return file_error("write in", folder);
-    if ((rc = unpack_to(fd, &bytes, f->path, p)) != 0) {
-        close(fd);
-        return rc;
+    bool got = true;
+    int rc = 0;
+    /* To the end, where the checksums stand. */
+    while (rc == 0 && (rc = text_stream_next(s, &got)) == 0 && got) {
+        bool chosen = true;
+        rc = choose == NULL ? 0 : choose(user, s, &chosen);
+        if (rc == 0 && chosen)
+            rc = take_text(s, folder, take, user, p);
+        *n += chosen;
     }
-    close(f->fd);
-    f->fd = fd;
-    f->bytes = bytes;
-    return 0;
+    return rc;
+}
+
+int unpacked_each(const struct file *f, const char *folder,
+                  int (*choose)(void *user, const struct text_stream *s, bool *take),
+                  int (*take)(void *user, const struct file *f), void *user,
+                  const struct progress *p)
+{
+    char head[HEAD_BYTES], shown[SHOWN];
+    const struct data_source source = {.path = f->path, .packed = true};
+    struct text_stream s;
+    size_t n = 0;
+    const size_t n_head = f->bytes < sizeof head ? (size_t)f->bytes : sizeof head;
+    int rc = file_read_at(f, head, 0, n_head);
+    if (rc != 0)
+        return rc;
+    if (!data_is_packed(head, n_head))
+        return take(user, f);
+    if ((rc = text_stream_open(&s, &source, "")) != 0)
+        return rc;
+    rc = take_texts(&n, &s, folder, choose, take, user, p);
+    text_stream_close(&s);
+    return rc == 0 && n == 0 ? err_set(ERR_FORMAT, "%s has no file of token ids",
+                                       file_show(shown, sizeof shown, f->path))
+                             : rc;
 }

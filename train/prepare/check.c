@@ -77,7 +77,7 @@ static int check_indexes(struct check_report *r, const char *paths, const struct
         return rc;
     for (size_t i = 0; i < s.n && rc == 0; i++) {
         uint64_t n = 0;
-        if (s.list[i].kind == DATA_TFRECORD)
+        if (s.list[i].kind == DATA_TFRECORD && !s.list[i].packed)
             rc = check_index(&n, s.list[i].path, p);
         r->indexed += n;
     }

@@ -1,6 +1,7 @@
 #include "train/prepare/kinds.h"
 
 #include "model/base/json.h"
+#include "train/data/packing.h"
 #include "train/prepare/extracted.h"
 
 #include <string.h>
@@ -33,7 +34,7 @@ static const struct text_splitter *choose_kind(struct text_reader *r, void *user
         return &extracted_splitter;
     if (n > 0 && wiki_dump_is(head, n))
         return &k->dump.splitter;
-    if (r->stream.kind == DATA_TEXT && is_json(r, head, n))
+    if (r->stream.kind != DATA_JSON_LINES && is_json(r, head, n))
         r->stream.kind = DATA_JSON_LINES;
     return NULL;
 }

@@ -2,6 +2,7 @@
  */
 #include "tests/lib/test.h"
 
+#include "tests/lib/notes.h"
 #include "tests/lib/packed.h"
 #include "train/data/source.h"
 #include "train/data/token_file.h"
@@ -49,7 +50,7 @@ static void lists_are_as_python_writes_them(void **state)
             }
 }
 
-/* Compressed, whole and cut off; an archive of two. */
+/* Compressed, whole and cut off. */
 static void packed_lists_are_the_same(void **state)
 {
     (void)state;
@@ -77,12 +78,73 @@ static void packed_lists_are_the_same(void **state)
         assert_fails(token_file_open(&f, TOKENS_PICKLE, scratch_path(&folder, name), END, NULL),
                      ERR_FORMAT, "is cut off after");
     }
-    static const struct packed_member two[] = {{"a.pkl", "x", 0}, {"b.pkl", "y", 0}};
-    pack_file(&folder, "two.pkl", ARCHIVE_FORMAT_ZIP, ARCHIVE_FILTER_NONE, two, 2);
-    assert_fails(token_file_open(&f, TOKENS_PICKLE, scratch_path(&folder, "two.pkl"), END, NULL),
-                 ERR_FORMAT, "two.pkl is an archive of several files: unpack it first");
     buf_release(&pickle);
     buf_release(&whole);
+}
+
+static void write_tar(const char *name, const struct packed_member *list, const size_t *bytes,
+                      size_t n)
+{
+    struct archive *a = archive_write_new();
+    archive_write_set_format_pax(a);
+    archive_write_add_filter(a, ARCHIVE_FILTER_GZIP);
+    archive_write_open_filename(a, scratch_path(&folder, name));
+    for (size_t i = 0; i < n; i++)
+        pack_member(a, &list[i], bytes[i]);
+    archive_write_close(a);
+    archive_write_free(a);
+}
+
+static enum data_kind kind_of(const char *name)
+{
+    struct data_sources sources;
+    assert_ok(data_sources_find(&sources, scratch_path(&folder, name)));
+    const enum data_kind kind = sources.list[0].kind;
+    data_sources_release(&sources);
+    return kind;
+}
+
+/* The files of an archive follow one another; what is no list of ids is left out, and noted. */
+static void lists_in_archives_are_documents(void **state)
+{
+    (void)state;
+    static const char first[] = "\x80\x02](](K\1K\2e](K\3ee.", second[] = "\x80\x02](](K\4ee.",
+                      other[] = "\x80\x02}.";
+    static const struct packed_member list[] = {
+        {".hidden/x.txt", "text", 0}, {"meta.pkl", other, 0},      {"a/one.pkl", first, 0},
+        {"README", "text", 0},        {"a/two.pickle", second, 0}, {"late.pkl", second, 0}};
+    static const size_t bytes[] = {4, sizeof other - 1,  sizeof first - 1,
+                                   4, sizeof second - 1, sizeof second - 2};
+    static const token_id expected[] = {1, 2, END, 3, END, 4, END};
+    struct notes notes = {0};
+    const struct progress p = {.note = notes_take, .user = &notes};
+    struct token_file f;
+    token_id found[7];
+    write_tar("lists.tgz", list, bytes, 5);
+    assert_int_equal(kind_of("lists.tgz"), DATA_PICKLE);
+    assert_ok(token_file_open(&f, TOKENS_PICKLE, scratch_path(&folder, "lists.tgz"), END, &p));
+    assert_int_equal(f.n_documents, 3);
+    assert_int_equal(f.n_tokens, 7);
+    assert_ok(token_file_read(&f, found, 0, 7, 0));
+    assert_memory_equal(found, expected, sizeof expected);
+    token_file_close(&f);
+    assert_int_equal(notes.n, 1);
+    assert_string_equal(scratch_sentence(&folder, notes.first),
+                        "left out: DIR/lists.tgz: meta.pkl is not a pickled list of lists of token "
+                        "ids; and 1 more");
+    write_tar("lists.tgz", list, bytes, 6);
+    assert_int_equal(
+        token_file_open(&f, TOKENS_PICKLE, scratch_path(&folder, "lists.tgz"), END, NULL),
+        ERR_FORMAT);
+    assert_non_null(strstr(scratch_sentence(&folder, err_text()), "DIR/lists.tgz: late.pkl: "));
+    write_tar("lists.tgz", list + 3, bytes + 3, 2);
+    assert_int_equal(kind_of("lists.tgz"), DATA_TEXT);
+    write_tar("lists.tgz", list, bytes, 2);
+    struct data_sources none;
+    assert_fails(data_sources_find(&none, scratch_path(&folder, "lists.tgz")), ERR_FORMAT,
+                 "lists.tgz is not a pickled list of lists of token ids");
+    assert_fails(token_file_open(&f, TOKENS_PICKLE, scratch_path(&folder, "lists.tgz"), END, NULL),
+                 ERR_FORMAT, "lists.tgz has no file of token ids");
 }
 
 static int read_bytes(const char *bytes, size_t n, struct token_file *f, token_id separator)
@@ -258,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_as_python_writes_them),
         cmocka_unit_test(packed_lists_are_the_same),
+        cmocka_unit_test(lists_in_archives_are_documents),
         cmocka_unit_test(a_list_may_come_again),
         cmocka_unit_test(long_lists_are_read),
         cmocka_unit_test(what_is_no_list_of_lists_is_refused),

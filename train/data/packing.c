@@ -1,0 +1,67 @@
+#include "train/data/packing.h"
+
+#include "model/base/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A tar from before "ustar" has no magic but the sum of its header's bytes, in octal. */
+static bool is_old_tar(const char *head, size_t n)
+{
+    enum { HEADER = 512, SUM_AT = 148, SUM_DIGITS = 8 };
+    unsigned long sum = 0;
+    char said[SUM_DIGITS + 1] = "";
+    if (n < HEADER || *head == '\0')
+        return false;
+    for (int i = 0; i < HEADER; i++)
+        sum += i >= SUM_AT && i < SUM_AT + SUM_DIGITS ? ' ' : (unsigned char)head[i];
+    memcpy(said, head + SUM_AT, SUM_DIGITS);
+    return strtoul(said, NULL, 8) == sum;
+}
+
+enum data_packing data_packing_of(const char *head, size_t n)
+{
+    static const struct {
+        const char *bytes;
+        size_t at, n;
+        enum data_packing is;
+    } known[] = {
+        {"\x1f\x8b", 0, 2, DATA_GZIP},          {"BZh", 0, 3, DATA_COMPRESSED},
+        {"\xfd\x37zXZ", 0, 5, DATA_COMPRESSED}, {"\x28\xb5\x2f\xfd", 0, 4, DATA_COMPRESSED},
+        {"PK\x03\x04", 0, 4, DATA_ARCHIVE},     {"ustar", 257, 5, DATA_ARCHIVE}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (n >= known[i].at + known[i].n &&
+            memcmp(head + known[i].at, known[i].bytes, known[i].n) == 0)
+            return known[i].is;
+    return is_old_tar(head, n) ? DATA_ARCHIVE : DATA_PLAIN;
+}
+
+bool data_is_packed(const char *head, size_t n)
+{
+    return data_packing_of(head, n) != DATA_PLAIN;
+}
+
+void data_unpacked_name(char *out, size_t size, const char *path)
+{
+    static const char *const endings[] = {".gz", ".bz2", ".xz", ".zst"};
+    size_t n = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        if (text_ends_in(path, endings[i])) {
+            n -= strlen(endings[i]);
+            break;
+        }
+    snprintf(out, size, "%.*s", (int)n, path);
+}
+
+bool data_is_hidden(const char *path)
+{
+    for (const char *p = path; p != NULL; p = strchr(p, '/')) {
+        p += *p == '/';
+        size_t n = strcspn(p, "/");
+        bool here = strspn(p, ".") == n && n <= 2;
+        if ((*p == '.' && !here) || (n == 8 && memcmp(p, "__MACOSX", n) == 0))
+            return true;
+    }
+    return false;
+}

@@ -24,18 +24,34 @@ static char *find_snapshot(const char *id)
     return folder;
 }
 
+/* One that cannot be read is as good as none; the model does not need it to be loaded. */
+static int note_damage(int rc, const char *id, const struct progress *p)
+{
+    if (rc == ERR_NOMEM || rc == ERR_INTERRUPTED)
+        return rc;
+    progress_note(
+        p,
+        "the tokenizer of %s in the Hugging Face cache is left out: %s; `prattle hub remove "
+        "%s` and `prattle hub get %s` fetch it anew",
+        id, err_text(), id, id);
+    err_clear();
+    return 0;
+}
+
 int gpt2_tokenizer_borrow(struct source *s, const struct progress *p)
 {
     static const char *const ids[] = {"openai-community/gpt2", "gpt2"};
-    char *folder = NULL;
     int rc = 0;
     if (s->tokenizer != NULL || !gpt2_vocab_is(&s->config))
         return 0;
-    for (size_t i = 0; i < sizeof ids / sizeof *ids && folder == NULL; i++)
-        folder = find_snapshot(ids[i]);
-    if (folder != NULL && (rc = vocab_open_folder(&s->tokenizer, folder, &s->config, p)) == 0)
+    for (size_t i = 0; i < sizeof ids / sizeof *ids && rc == 0 && s->tokenizer == NULL; i++) {
+        char *folder = find_snapshot(ids[i]);
+        if (folder != NULL && (rc = vocab_open_folder(&s->tokenizer, folder, &s->config, p)) != 0)
+            rc = note_damage(rc, ids[i], p);
+        mem_free(folder);
+    }
+    if (rc == 0 && s->tokenizer != NULL)
         progress_note(p, "no tokenizer files are beside the model; it has GPT-2's vocabulary, and "
                          "takes the tokenizer of gpt2 from the Hugging Face cache");
-    mem_free(folder);
     return rc;
 }

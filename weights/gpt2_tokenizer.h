@@ -9,8 +9,8 @@
 
 /*
  * Give a source without a tokenizer that of gpt2 in the Hugging Face cache, which a note says; does
- * nothing for other vocabularies, or where it is not there. Nothing is sent. ERR_NOMEM, or an error
- * of vocab_open_folder.
+ * nothing for other vocabularies, or where it is not there. One that cannot be read is left out,
+ * and a note says why. Nothing is sent. ERR_NOMEM, ERR_INTERRUPTED.
  */
 int gpt2_tokenizer_borrow(struct source *s, const struct progress *p);
 

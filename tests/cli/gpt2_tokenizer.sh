@@ -15,6 +15,22 @@ has "a cache that has no files of it changes nothing" "no tokenizer files: put G
 cp words/{vocab.json,merges.txt} "$HF_HOME/hub/models--gpt2/snapshots/$commit/"
 has "the cache's tokenizer is taken, which is said" "takes the tokenizer of gpt2 from the Hugging Face cache" "$(write)"
 is "and reads the prompt" 0 "$(write >/dev/null; echo $?)"
+snapshot=$HF_HOME/hub/models--gpt2/snapshots/$commit
+head -c 100 words/vocab.json >"$snapshot/vocab.json"
+said=$(write | tr -s ' \n' ' ')
+has "a damaged one is left out, which is said" "the tokenizer of gpt2 in the Hugging Face cache is left out: cannot load the tokenizer of " "$said"
+has "  by its file" ": vocab.json is not JSON" "$said"
+has "  and says what to do" "\`prattle hub remove gpt2\` and \`prattle hub get gpt2\` fetch it anew" "$said"
+has "  and the model is as without" "no tokenizer files: put GPT-2's" "$said"
+is "  and can be used" 0 "$("$PRATTLE" convert model.bin again.bin >said 2>&1; echo $?)"
+mkdir -p "$HF_HOME"/hub/models--openai-community--gpt2/{refs,snapshots/$commit}
+printf $commit >"$HF_HOME/hub/models--openai-community--gpt2/refs/main"
+cp words/{vocab.json,merges.txt} "$HF_HOME/hub/models--openai-community--gpt2/snapshots/$commit/"
+has "its other name has a whole one" "takes the tokenizer of gpt2 from the Hugging Face cache" "$(write)"
+cp words/merges.txt "$HF_HOME/hub/models--openai-community--gpt2/snapshots/$commit/vocab.json"
+cp words/vocab.json "$snapshot/"
+has "or the other way round" "the tokenizer of openai-community/gpt2 in the Hugging Face cache is left out" "$(write | tr -s ' \n' ' ')"
+is "  and reads the prompt" 0 "$(write >/dev/null; echo $?)"
 "$PRATTLE" convert random:gpt2,n_layer=1,n_head=1,n_embd=2,n_positions=16,vocab_size=50256 other.bin >said 2>&1
 has "another vocabulary has another" "the model has no tokenizer files" "$("$PRATTLE" generate a --model other.bin 2>&1)"
 finish

@@ -187,10 +187,18 @@ static int check_there(bool *there, const char *path, const struct published *t,
     return rc;
 }
 
-/* Make the folder that the text goes into. */
+/* The folder that the text goes into, in fresh memory: "/" of "/x". */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL   ? mem_strdup(".")
+           : slash == path ? mem_strdup("/")
+                           : mem_sprintf("%.*s", (int)(slash - path), path);
+}
+
 static int make_place(const char *path)
 {
-    char *folder = mem_sprintf("%.*s", (int)(strrchr(path, '/') - path), path);
+    char *folder = folder_of(path);
     const int rc = folder == NULL ? ERR_NOMEM : file_make_folder(folder);
     mem_free(folder);
     return rc;
@@ -202,8 +210,7 @@ static bool is_bad_place(const struct published *t, const char *path)
 {
     struct stat st;
     int64_t left = t->bytes;
-    char *folder = mem_sprintf("%.*s", (int)(strrchr(path, '/') - path), path),
-         *part = mem_sprintf("%s.incomplete", path);
+    char *folder = folder_of(path), *part = mem_sprintf("%s.incomplete", path);
     if (part != NULL && stat(part, &st) == 0)
         left -= st.st_size;
     const bool bad =

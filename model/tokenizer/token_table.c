@@ -7,6 +7,7 @@
 #include "model/tokenizer/byte_text.h"
 
 #include <stdlib.h>
+#include <utf8proc.h>
 
 static bool is_vocab_special(const struct vocab *v, int id)
 {
@@ -153,13 +154,42 @@ static int add_merge(struct token_table *t, const char *text, int rank, struct t
     return 0;
 }
 
-int token_table_spell(const struct token_table *t, token_id *ids, const char *text, size_t n)
+/* The token of the whole character in which byte `at` lies, *first..*end; TOKEN_NONE: none, or the
+ * bytes are no character. */
+static token_id find_character(const struct token_table *t, const char *text, size_t n, size_t at,
+                               size_t *first, size_t *end)
 {
+    utf8proc_int32_t c;
+    *first = at;
+    while (*first > 0 && at - *first < 3 && ((unsigned char)text[*first] & 0xc0) == 0x80)
+        --*first;
+    const size_t left = n - *first < 4 ? n - *first : 4;
+    const utf8proc_ssize_t length =
+        utf8proc_iterate((const utf8proc_uint8_t *)text + *first, (utf8proc_ssize_t)left, &c);
+    *end = length > 0 ? *first + (size_t)length : at;
+    const token_id id = *end > at ? token_table_find(t, text + *first, *end - *first) : TOKEN_NONE;
+    return id != TOKEN_NONE && !t->tokens[id].special ? id : TOKEN_NONE;
+}
+
+int token_table_spell(const struct token_table *t, token_id *ids, size_t *n_ids, const char *text,
+                      size_t n)
+{
+    size_t k = 0;
     for (size_t i = 0; i < n; i++) {
-        ids[i] = t->of_byte[(unsigned char)text[i]];
-        if (ids[i] == TOKEN_NONE)
-            return ERR_RANGE;
+        token_id id = t->of_byte[(unsigned char)text[i]];
+        if (id == TOKEN_NONE) {
+            size_t first, end;
+            id = find_character(t, text, n, i, &first, &end);
+            if (id == TOKEN_NONE) {
+                *n_ids = i;
+                return ERR_RANGE;
+            }
+            k -= i - first;
+            i = end - 1;
+        }
+        ids[k++] = id;
     }
+    *n_ids = k;
     return 0;
 }
 
@@ -173,7 +203,7 @@ static int mark_whole_tokens(struct token_table *t)
         struct token *token = &t->tokens[id];
         size_t n = token->bytes.n, left = 0;
         if (n == 0 || token->special ||
-            token_table_spell(t, ids, t->bytes + token->bytes.at, n) != 0)
+            token_table_spell(t, ids, &n, t->bytes + token->bytes.at, n) != 0)
             continue;
         rc = bpe_merge(&t->bpe, &scratch, ids, n, &left);
         token->whole = rc == 0 && left == 1 && ids[0] == id;

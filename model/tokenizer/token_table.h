@@ -50,8 +50,13 @@ int token_table_init(struct token_table *t, const struct vocab *v);
 int token_table_init_pieces(struct token_table *t, const struct piece_vocab *p);
 void token_table_release(struct token_table *t);
 size_t token_table_bytes(const struct token_table *t); /* of all that it owns */
-/* ids [n] = the tokens of the single bytes. ERR_RANGE, without a message: a byte has none. */
-int token_table_spell(const struct token_table *t, token_id *ids, const char *text, size_t n);
+/*
+ * ids [n], of which *n_ids are set: the tokens of the single bytes, and of a character in UTF-8
+ * that has a byte without a token, its own: vocabularies of characters have such. ERR_RANGE,
+ * without a message: there is neither for byte *n_ids.
+ */
+int token_table_spell(const struct token_table *t, token_id *ids, size_t *n_ids, const char *text,
+                      size_t n);
 
 /* The token of exactly these bytes, special or not; TOKEN_NONE. */
 static inline token_id token_table_find(const struct token_table *t, const char *bytes, size_t n)

@@ -79,12 +79,10 @@ struct encode_scratch {
     struct word_cache *cache; /* NULL: none */
 };
 
-/* ERR_RANGE, showing the first character of the text that cannot be encoded. */
-static int refuse_byte(const struct tokenizer *t, const char *text, size_t n)
+/* ERR_RANGE, showing the character in which byte `at` lies, which cannot be encoded. */
+static int refuse_byte(const struct tokenizer *t, const char *text, size_t n, size_t at)
 {
-    size_t at = 0, length = 1;
-    while (at < n && t->table.of_byte[(unsigned char)text[at]] != TOKEN_NONE)
-        at++;
+    size_t length = 1;
     while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80)
         at--;
     char_class(text + at, n - at, &length);
@@ -106,9 +104,9 @@ static int encode_word(const struct tokenizer *t, struct ids *out, struct bpe_sc
         out->data[out->n++] = id;
         return 0;
     }
-    if (token_table_spell(table, out->data + out->n, text, n) != 0)
-        return refuse_byte(t, text, n);
-    int rc = bpe_merge(&table->bpe, scratch, out->data + out->n, n, &left);
+    if (token_table_spell(table, out->data + out->n, &left, text, n) != 0)
+        return refuse_byte(t, text, n, left);
+    int rc = bpe_merge(&table->bpe, scratch, out->data + out->n, left, &left);
     out->n += rc == 0 ? left : 0;
     return rc;
 }

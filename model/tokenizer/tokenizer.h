@@ -22,7 +22,8 @@ struct word_cache;
 /*
  * A tokenizer from a vocabulary; copies what it needs. ERR_FORMAT: a merge whose parts or result
  * are no token, a text outside the byte alphabet, two equal texts. A vocabulary without a token for
- * some byte is legal: that byte cannot be encoded (see tokenizer_encode).
+ * some byte is legal: that byte cannot be encoded (see tokenizer_encode) but in characters of UTF-8
+ * that have a token of their own.
  */
 int tokenizer_new(struct tokenizer **out, const struct vocab *v);
 /* Of pieces: copies the list and the file; p->user is its own from then on, also after a failure.

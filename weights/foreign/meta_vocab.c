@@ -14,9 +14,17 @@ enum { MAX_BYTES = 16 << 20 };
 /* The texts of ids 0 .. n - 1 in signs, each NUL-terminated; at: where each begins, or holes. */
 struct characters {
     struct buf signs;
-    size_t *at; /* [n] */
-    int n, n_wide;
+    size_t *at;    /* [n] */
+    int n, n_long; /* n_long: of more than one character */
 };
+
+static bool is_one_character(const char *text, size_t n)
+{
+    size_t begins = 0;
+    for (size_t i = 0; i < n; i++)
+        begins += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return begins == 1;
+}
 
 static int add_character(struct characters *t, const json_t *itos, int id)
 {
@@ -25,7 +33,7 @@ static int add_character(struct characters *t, const json_t *itos, int id)
     const json_t *text = json_object_get(itos, key);
     if (!json_is_string(text) || json_string_length(text) == 0)
         return err_set(ERR_FORMAT, "itos has no character %d", id);
-    t->n_wide += json_string_length(text) > 1;
+    t->n_long += !is_one_character(json_string_value(text), json_string_length(text));
     t->at[id] = t->signs.n;
     int rc = byte_text_encode(&t->signs, json_string_value(text), json_string_length(text));
     return rc == 0 ? buf_char(&t->signs, '\0') : rc;
@@ -62,12 +70,11 @@ static int read_meta(struct tokenizer **out, const json_t *meta, const struct co
         rc = add_character(&t, itos, i);
     if (rc == 0)
         rc = make_tokenizer(out, &t);
-    if (rc == 0 && t.n_wide > 0)
+    if (rc == 0 && t.n_long > 0)
         progress_note(p,
-                      "%d character%s beyond ASCII: the model can write %s, but a prompt cannot "
-                      "have %s",
-                      t.n_wide, t.n_wide == 1 ? " is" : "s are", t.n_wide == 1 ? "it" : "them",
-                      t.n_wide == 1 ? "it" : "them");
+                      "meta.pkl: %d of %d tokens %s more than one character: the model can write "
+                      "such, but a prompt is read by single characters",
+                      t.n_long, t.n, t.n_long == 1 ? "has" : "have");
     mem_free(t.at);
     buf_release(&t.signs);
     return rc;

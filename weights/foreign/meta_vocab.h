@@ -6,7 +6,8 @@
 #include "model/tokenizer/tokenizer.h"
 
 /* The tokenizer of a folder's meta.pkl; *out NULL: it has none. ERR_MISMATCH: more characters than
- * the model has tokens. Characters that the tokenizer can write but not read get a note. */
+ * the model has tokens. Tokens of several characters, which the tokenizer can write but not
+ * read, get a note. */
 int meta_vocab_open(struct tokenizer **out, const char *folder, const struct config *c,
                     const struct progress *p);
 

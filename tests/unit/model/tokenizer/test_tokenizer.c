@@ -3,6 +3,7 @@
 #include "tests/lib/tiny_text.h"
 
 #include "model/base/rng.h"
+#include "model/tokenizer/byte_text.h"
 #include "model/tokenizer/tokenizer.h"
 #include "model/tokenizer/word_cache.h"
 #include "tests/lib/tokenizer_golden.h"
@@ -134,6 +135,57 @@ static void what_cannot_be_said_is_refused(void **state)
         assert_int_equal(ids.n, 1);
     }
     assert_int_equal(tokenizer_encode(t, &ids, "\0", 1, 0), ERR_RANGE);
+    ids_release(&ids);
+    tokenizer_free(t);
+}
+
+/* Of a vocabulary of characters, those beyond ASCII are one token each; of their bytes there is
+ * none, or not of all. */
+static void characters_without_bytes_are_encoded(void **state)
+{
+    (void)state;
+    static const char *const characters[] = {"a",   "\xc3\xa9",         " ",         "\xe2\x82\xac",
+                                             "b",   "\xf0\x9f\x98\x80", "n\xc3\xa8", "\xc4\x87",
+                                             "\xc3"};
+    enum { N = sizeof characters / sizeof *characters };
+    const char *tokens[N];
+    struct buf signs[N] = {0}, back = {0};
+    for (int i = 0; i < N; i++) {
+        assert_ok(byte_text_encode(&signs[i], characters[i], strlen(characters[i])));
+        tokens[i] = buf_text(&signs[i]);
+    }
+    static const unsigned char special[N] = {[7] = 1};
+    struct vocab v = {.n_tokens = N, .tokens = tokens, .special = special, .eos = TOKEN_NONE};
+    struct tokenizer *t = NULL;
+    struct ids ids = {0};
+    assert_ok(tokenizer_new(&t, &v));
+    static const char text[] = "b\xc3\xa9\xc3\xa9 \xe2\x82\xac\xf0\x9f\x98\x80"
+                               "a";
+    static const token_id expected[] = {4, 1, 1, 2, 3, 5, 0};
+    assert_ok(tokenizer_encode(t, &ids, text, sizeof text - 1, ENCODE_TEXT));
+    assert_int_equal(ids.n, 7);
+    assert_memory_equal(ids.data, expected, sizeof expected);
+    assert_ok(tokenizer_decode(t, &back, ids.data, ids.n));
+    assert_string_equal(buf_text(&back), text);
+    static const struct {
+        const char *text, *shown;
+    } rows[] = {{"a\xc3\xa9\xc3\xa8", "\xc3\xa8"},
+                {"\xc3\xa9\xa9", "\\xa9"},
+                {"\xc3\xaa", "\xc3\xaa"},
+                {"a\xe2\x82", "\\xe2"},
+                {"n\xc3\xa8", "n"},
+                {"\xc3\xa9z", "z"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char sentence[100];
+        snprintf(sentence, sizeof sentence, "the vocabulary of %d tokens has no sign for \"%s\"", N,
+                 rows[i].shown);
+        assert_fails(tokenizer_encode(t, &ids, rows[i].text, strlen(rows[i].text), ENCODE_TEXT),
+                     ERR_RANGE, sentence);
+        assert_int_equal(ids.n, 7);
+    }
+    for (int i = 0; i < N; i++)
+        buf_release(&signs[i]);
+    buf_release(&back);
     ids_release(&ids);
     tokenizer_free(t);
 }
@@ -437,6 +489,7 @@ int main(void)
                                        cmocka_unit_test(any_bytes_come_back),
                                        cmocka_unit_test(special_tokens_only_where_asked_for),
                                        cmocka_unit_test(what_cannot_be_said_is_refused),
+                                       cmocka_unit_test(characters_without_bytes_are_encoded),
                                        cmocka_unit_test(looks_up_texts_and_pieces),
                                        cmocka_unit_test(bad_vocabularies_are_refused),
                                        cmocka_unit_test(allocates_per_call_only),

@@ -4,8 +4,6 @@
 . "$(dirname "$0")/../cli/lib.sh.inc"
 . tests/mpi/mpi.sh.inc
 MODEL=$MODEL,n_head=4,vocab_size=700
-# The order of our own sums, whatever the processor.
-eval "$(declare -f words | sed 's/train finetune/train finetune matrices=own/')"
 cd "$TMPDIR" || exit 1
 
 for precision in float32 float16; do
@@ -44,6 +42,8 @@ is "and the same lines, but for speed" "$(sed -E 's/[0-9.]+ (tokens|samples).*le
 figures() { grep -oE '"(step|loss|accuracy|tokens|h\.[0-9][a-z_.]*|wte[a-z.]*|mean|std)":[0-9.e-]*' "$1/metrics.jsonl"; }
 is "the lines of metrics, with those of all layers" "$(figures whole)" "$(figures some)"
 is "nothing on standard error" "" "$(cat err)"
+many 4 some micro_batch_size=1 tensor_parallel=2 $more >log4 2>err
+is "the same by two replicas of two" "$(digest whole) $(figures whole)" "$(digest some) $(figures some)"
 # devices: the rows of a table, without bytes.
 devices() { grep -E '^  [0-9] ' | tr -s ' ' | sed -E 's/ [0-9.]+ MiB$//'; }
 is "a table says who has what" " 0 $(hostname) 0-1 tokens 0-255

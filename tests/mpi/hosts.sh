@@ -27,10 +27,10 @@ start() {
     launcher=$!
     until_newer "$folder" ""
 }
-# lasts SECONDS: how long until the run says of a loss, in words.
+# lasts SECONDS: how long until the run tells of a loss, in words.
 lasts() {
     local from=$SECONDS
-    until grep -q 'was lost' log || ! kill -0 $launcher 2>/dev/null; do sleep 0.1; done
+    until grep -q 'lost: ' log || ! kill -0 $launcher 2>/dev/null; do sleep 0.1; done
     [ $((SECONDS - from)) -le "$1" ] && echo "in time" || echo "after $((SECONDS - from)) s"
 }
 left_on() { find "$TMPDIR" -name "ompi.$1.*"; }
@@ -110,4 +110,30 @@ find_host green
 at red "$PRATTLE" train resume "$TMPDIR/run" steps=$((STEPS + 40)) replicas=3 >log 2>&1
 has "with it again too" "[finished at step $((STEPS + 40))" "$(cat log)"
 is "  without a word" "" "$(grep -E 'cannot|begins' log)"
+
+# ---- a second one ----
+STEPS=2000
+one whole $own >/dev/null
+start run
+lose_host green
+lasts 15 >/dev/null
+until_newer run "$(newest run)"
+lose_host blue
+wait $launcher
+is "two hosts are gone, one after another: the last goes on to the same bits" "0 $(digest whole)" "$? $(digest run)"
+has "  from where the two were" "[rank 1 (green) was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; goes on with 2 processes from step " "$(cat log)"
+has "  and then the one" "[rank 1 (blue) was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; goes on with 1 process from step " "$(cat log)"
+find_host green; find_host blue
+rm -rf $(left_on green) $(left_on blue)
+is "  and leaves nothing" "0 " "$(gone "$TMPDIR/run") $(left)"
+start run
+lose_host green; lose_host blue
+is "both at once" "in time" "$(lasts 15)"
+wait $launcher
+is "  to the same bits" "0 $(digest whole)" "$? $(digest run)"
+has "  one of them is named" " was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; goes on with 1 process from step " "$(cat log)"
+is "  and not as if it were the other's" "" "$(grep 'of its host' log)"
+find_host green; find_host blue
+rm -rf $(left_on green) $(left_on blue)
+is "  and leaves nothing of both" "0 " "$(gone "$TMPDIR/run") $(left)"
 finish

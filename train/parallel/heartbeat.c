@@ -112,7 +112,8 @@ static void report_loss(struct heartbeat *h, int rank, enum heartbeat_end how)
     heartbeat_close(&p->fd);
     for (int i = 0; i < h->config.size; i++)
         n += h->peers[i].watched && !h->peers[i].said_bye &&
-             h->peers[i].silent * h->config.beat_ms >= h->config.silent_ms / 2;
+             h->peers[i].silent * h->config.beat_ms >= h->config.silent_ms / 2 &&
+             (h->config.same_host == NULL || h->config.same_host(h->config.user, rank, i));
     h->config.lost(h->config.user, rank, how, n > 1 ? n : 1);
 }
 

@@ -19,9 +19,10 @@ struct heartbeat_config {
     int beat_ms, silent_ms; /* 0: BEAT_MS, SILENT_MS */
     /*
      * By the thread, once for each rank: `rank` has ended without saying so, or is silent; n of
-     * them are silent now. Ranks other than 0 only hear of rank 0.
+     * its host are silent now, itself included. Ranks other than 0 only hear of rank 0.
      */
     void (*lost)(void *user, int rank, enum heartbeat_end how, int n);
+    bool (*same_host)(void *user, int rank, int other); /* NULL: all are of one */
     void *user;
 };
 enum { HEARTBEAT_BEAT_MS = 500, HEARTBEAT_SILENT_MS = 7000 };

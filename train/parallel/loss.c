@@ -142,15 +142,23 @@ void loss_check(void)
     _exit(1);
 }
 
+static bool is_same_host(void *user, int rank, int other)
+{
+    (void)user;
+    return strcmp(watch.world.host(rank), watch.world.host(other)) == 0;
+}
+
 /* Rank 0 has the address, the others come there. */
 static bool join_heartbeat(void)
 {
     struct heartbeat_place place;
     bool here = true;
-    const struct heartbeat_config c = {
-        .rank = watch.world.rank, .size = watch.world.size, .lost = note_loss};
+    const struct heartbeat_config c = {.rank = watch.world.rank,
+                                       .size = watch.world.size,
+                                       .lost = note_loss,
+                                       .same_host = is_same_host};
     for (int i = 1; i < watch.world.size; i++)
-        here &= strcmp(watch.world.host(i), watch.world.host(0)) == 0;
+        here &= is_same_host(NULL, i, 0);
     memset(&place, 0, sizeof place);
     if (watch.world.rank == 0 && heartbeat_listen(&watch.heartbeat, &c, here, &place) != 0)
         err_clear();

@@ -152,6 +152,52 @@ static void one_that_is_stopped_is_noticed(void **state)
     heartbeat_stop(w.first);
 }
 
+/* Ranks 1 and 2 are of one host, 3 of another. */
+static bool is_same_host(void *user, int rank, int other)
+{
+    (void)user;
+    return (rank <= 2) == (other <= 2);
+}
+
+static void note_host(void *user, int rank, enum heartbeat_end how, int n)
+{
+    (void)user, (void)how;
+    if (heard.n++ == 0) {
+        heard.rank = rank;
+        heard.how = n;
+    }
+}
+
+/* Two hosts are gone at once: only those of the same one are counted with the first. */
+static void others_of_its_host_are_counted(void **state)
+{
+    struct heartbeat_place place;
+    struct crew w;
+    const struct heartbeat_config c = {.size = SIZE,
+                                       .beat_ms = BEAT_MS,
+                                       .silent_ms = SILENT_MS,
+                                       .lost = note_host,
+                                       .same_host = is_same_host};
+    (void)state;
+    heard.n = 0;
+    assert_ok(heartbeat_listen(&w.first, &c, true, &place));
+    for (int i = 1; i < SIZE; i++)
+        w.pids[i] = start_rank(i, &place, &w.tell[i]);
+    for (int i = 1; i < SIZE; i++)
+        kill(w.pids[i], SIGSTOP);
+    sleep_ms(3 * BEAT_MS); /* what they have sent is heard */
+    heartbeat_watch(w.first, (const bool[SIZE]){false, true, true, true});
+    wait_for_loss(3);
+    assert_int_equal(heard.rank, 1);
+    assert_int_equal(heard.how, 2);
+    for (int i = 1; i < SIZE; i++) {
+        kill(w.pids[i], SIGKILL);
+        waitpid(w.pids[i], NULL, 0);
+        close(w.tell[i]);
+    }
+    heartbeat_stop(w.first);
+}
+
 /* Rank 0 goes without a word: the others hear of it. */
 static void the_first_is_missed(void **state)
 {
@@ -304,6 +350,7 @@ int main(void)
         cmocka_unit_test(those_that_say_goodbye_are_not_lost),
         cmocka_unit_test(one_that_is_killed_is_noticed),
         cmocka_unit_test(one_that_is_stopped_is_noticed),
+        cmocka_unit_test(others_of_its_host_are_counted),
         cmocka_unit_test(the_first_is_missed),
         cmocka_unit_test(strangers_are_turned_away),
         cmocka_unit_test(the_kernel_drops_what_others_send),

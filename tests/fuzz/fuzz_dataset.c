@@ -1,7 +1,8 @@
 /*
  * Data for training out of any bytes. The first says which reader gets the rest: an index
- * (its length in the next two) with its ids, ids alone, a text, JSON lines. What is
- * accepted can be read to its end and is what its bounds say.
+ * (its length in the next two) with its ids, ids alone, a text, JSON lines, or, packed, a text
+ * (P) or lists and records of ids (Q). What is accepted can be read to its end and is what its
+ * bounds say.
  */
 #include "model/base/err.h"
 #include "model/base/file.h"
@@ -60,7 +61,8 @@ static void read_text(const char *path, enum data_kind kind, bool packed, const 
     struct text_reader r;
     struct buf piece = {0}, document = {0};
     bool whole = kind == DATA_TEXT && !packed && *separator == '\0', ends = true;
-    bool utf16 = size >= 2 && (memcmp(data, "\xff\xfe", 2) == 0 || memcmp(data, "\xfe\xff", 2) == 0);
+    bool utf16 =
+        size >= 2 && (memcmp(data, "\xff\xfe", 2) == 0 || memcmp(data, "\xfe\xff", 2) == 0);
     size_t at = 0, mark = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     text_reader_init(&r, &source, 1, separator);
     int rc = 0;
@@ -95,7 +97,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *rest = data + 3;
     size -= 3;
     index = index < size ? index : size;
-    switch (data[0] == 'P' ? -1 : data[0] % 4) {
+    switch (data[0] == 'P' ? -1 : data[0] == 'Q' ? -2 : data[0] % 4) {
+    case -2:
+        read_ids(scratch_file("x.pack", rest, size));
+        break;
     case -1:
         read_text(scratch_file("x.pack", rest, size), DATA_TEXT, true, end, rest, size);
         break;

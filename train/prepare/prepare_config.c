@@ -27,13 +27,13 @@ static const struct setting rows[] = {
 {.group = "prepare", .name = "min_length", .type = SETTING_INT, .offset = P(min_length), .max = 1e5,
  .help = "leave out documents with fewer characters; of token files, with fewer tokens"},
 {.group = "prepare", .name = "duplicates", .type = SETTING_CHOICE, .offset = P(duplicates), .choices = CHOICES("keep", "exact", "near"),
- .help = "leave out repeated documents: the same words (exact), or four fifths of them (near); of token files, tokens"},
+ .help = "leave out repeated documents: the same words (exact), or four fifths of them (near); of token files, the same tokens"},
 {.group = "prepare", .name = "shuffle", .type = SETTING_BOOL, .offset = P(shuffle),
  .help = "shuffle the documents"},
-{.group = "prepare", .name = "tokenizer", .type = SETTING_PATH, .offset = P(tokenizer), .argument = "PATH",
- .help = "folder, GGUF or .model with a vocabulary; empty: the model's"},
 {.group = "prepare", .name = "seed", .type = SETTING_UINT64, .offset = P(seed), .max = 1.8e19,
  .help = "seed of the shuffled order"},
+{.group = "prepare", .name = "tokenizer", .type = SETTING_PATH, .offset = P(tokenizer), .argument = "PATH",
+ .help = "folder, GGUF or .model with the tokenizer; empty: the model's"},
 };
 /* clang-format on */
 const struct settings_table prepare_settings = {

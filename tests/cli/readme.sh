@@ -6,7 +6,7 @@ rows=$(for t in commands settings; do "$PRATTLE" help $t --format markdown; done
 is "the program prints its tables" 1 "$(($(wc -l <<<"$rows") > 80))"
 is "the pages have them" "" "$(PRATTLE=$PRATTLE tests/tables)"
 is "each in one page" "commands presets settings systems training" \
-    "$(find README.md repl train model -name '*.md' -exec cat {} + | sed -n '/table: scaling/d; s/^<!-- table: \(.*\) -->$/\1/p' | sort | xargs)"
+    "$(find README.md repl train model -name '*.md' -exec cat {} + | sed -n '/table: scaling/d; /table: layout/d; s/^<!-- table: \(.*\) -->$/\1/p' | sort | xargs)"
 mkdir -p "$TMPDIR/tree/tests" "$TMPDIR/tree/repl"
 cp tests/tables "$TMPDIR/tree/tests/" && touch "$TMPDIR/tree/README.md"
 (cd "$TMPDIR/tree" && mkdir train model sampling weights kvcache &&

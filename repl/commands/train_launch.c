@@ -35,6 +35,7 @@ bool train_is_launched(const struct run_config *c)
         return false;
     if (!is_stored(c, RUN_ROW(execution.replicas)) ||
         !is_stored(c, RUN_ROW(execution.layers_per_device)) ||
+        !is_stored(c, RUN_ROW(execution.virtual_stages)) ||
         !is_stored(c, RUN_ROW(execution.tensor_parallel)) || launcher_check() == 0)
         return true;
     err_clear();

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST = 8, MESSAGES = 1 << 14, BYTES = 128 << 20, POSTED = 1 << 16, TAGS = 16 };
+enum { MOST = 8, MESSAGES = 1 << 14, BYTES = 128 << 20, POSTED = 1 << 16, TAGS = 64 };
 
 struct message {
     int tag;

@@ -3,18 +3,28 @@
 #include "model/shard.h"
 #include "train/parallel/division.h"
 #include "train/parallel/layout.h"
-#include "train/parallel/pipeline.h"
 #include "train/parallel/shard_exchange.h"
 #include "train/step/step_memory.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMN = 32 };
+enum { COLUMN = 32, LAYERS = 60 };
 
 /* What a process has, as text. */
 struct device_row {
-    char rank[COLUMN], host[COLUMN], layers[COLUMN], besides[COLUMN], memory[COLUMN];
+    char rank[COLUMN], host[COLUMN], layers[LAYERS], besides[COLUMN], memory[COLUMN];
+};
+
+/* How wide these columns are. */
+struct device_columns {
+    int host, layers;
+};
+
+/* The pipeline of a replica with so many micro-batches. */
+struct device_pipeline {
+    int n_micro; /* 0: none yet */
+    struct pipeline_plan plan;
 };
 
 int run_config_replica(const struct run_config *c)
@@ -54,8 +64,22 @@ static int find_shard_bytes(double *out, const struct run_config *c, const struc
     return 0;
 }
 
-static int find_bytes(double *out, const struct run_config *c, const struct config *shape,
-                      const struct step_config *whole, const struct layout *l, int rank)
+/* Those of neighbours are the same. */
+static int plan_pipeline(struct device_pipeline *p, const struct run_config *c,
+                         const struct config *shape, const struct layout *l, int n_blocks)
+{
+    const int of_block = c->training.gradient_accumulation / c->training.gradient_blocks,
+              n_micro = n_blocks * of_block;
+    if (p->n_micro == n_micro)
+        return 0;
+    pipeline_plan_release(&p->plan);
+    p->n_micro = n_micro;
+    return layout_plan(&p->plan, l, shape, n_micro, of_block, 0);
+}
+
+static int find_bytes(double *out, struct device_pipeline *p, const struct run_config *c,
+                      const struct config *shape, const struct step_config *whole,
+                      const struct layout *l, int rank)
 {
     const enum dtype precision = (enum dtype)c->training.precision;
     const int stage = layout_stage_of(l, rank);
@@ -65,11 +89,12 @@ static int find_bytes(double *out, const struct run_config *c, const struct conf
                    &step.last_block);
     if (l->tensor > 1)
         return find_shard_bytes(out, c, shape, &step, layout_tensor_of(l, rank), l->tensor);
-    const int of_block = c->training.gradient_accumulation / step.gradient_blocks;
+    int rc = plan_pipeline(p, c, shape, l, step.last_block - step.first_block);
     step.stage = layout_stage(l, stage);
-    step.slots =
-        pipeline_in_flight(l->stages, (step.last_block - step.first_block) * of_block, stage);
-    int rc = step_bytes(&b, shape, precision, &step);
+    for (int i = 0; i < step.stage.n_chunks && rc == 0; i++)
+        step.slots[i] = p->plan.slots[stage * l->chunks + i];
+    if (rc == 0)
+        rc = step_bytes(&b, shape, precision, &step);
     if (rc != 0)
         return rc;
     const double n = stage_params(shape, &step.stage);
@@ -87,14 +112,31 @@ static const char *size_text(char out[COLUMN], double bytes)
     return out;
 }
 
-static void write_range(char out[COLUMN], struct shard_range r)
+static void write_range(char out[COLUMN], int first, int last)
 {
-    if (r.last - r.first > 1)
-        snprintf(out, COLUMN, "%d-%d", r.first, r.last - 1);
-    else if (r.last > r.first)
-        snprintf(out, COLUMN, "%d", r.first);
+    if (last - first > 1)
+        snprintf(out, COLUMN, "%d-%d", first, last - 1);
+    else if (last > first)
+        snprintf(out, COLUMN, "%d", first);
     else
         snprintf(out, COLUMN, "none");
+}
+
+/* "0-1, 4-5", or "0-1, 4-5, ..., 20-21" where there is no room for all. */
+static void write_layers(char out[LAYERS], const struct model_stage *s)
+{
+    char one[COLUMN], last[COLUMN];
+    int at = 0;
+    write_range(last, s->chunks[s->n_chunks - 1].first, s->chunks[s->n_chunks - 1].last);
+    for (int i = 0; i < s->n_chunks; i++) {
+        write_range(one, s->chunks[i].first, s->chunks[i].last);
+        const int left = LAYERS - at - (int)(sizeof ", " - 1 + strlen(one));
+        if (i + 2 < s->n_chunks && left <= (int)(sizeof ", ..., " + strlen(last))) {
+            snprintf(out + at, (size_t)(LAYERS - at), ", ..., %s", last);
+            return;
+        }
+        at += snprintf(out + at, (size_t)(LAYERS - at), "%s%s", i > 0 ? ", " : "", one);
+    }
 }
 
 /* Heads in the place of layers, which all have. */
@@ -104,8 +146,8 @@ static void describe_shard(struct device_row *row, const struct config *shape,
     struct shard s;
     char tokens[COLUMN];
     shard_init(&s, shape, l->tensor, layout_tensor_of(l, rank));
-    write_range(row->layers, s.heads);
-    write_range(tokens, s.vocab);
+    write_range(row->layers, s.heads.first, s.heads.last);
+    write_range(tokens, s.vocab.first, s.vocab.last);
     snprintf(row->besides, COLUMN, "tokens %.20s", tokens);
 }
 
@@ -120,15 +162,58 @@ static void describe_row(struct device_row *row, const struct config *shape, con
         describe_shard(row, shape, l, rank);
         return;
     }
-    write_range(row->layers, (struct shard_range){s.first, s.last});
+    write_layers(row->layers, &s);
     snprintf(row->besides, COLUMN, "%s", s.ends ? "embedding and head" : "");
 }
 
-static int write_row(const struct device_row *r, int host, struct buf *out)
+static int write_row(const struct device_row *r, const struct device_columns *w, struct buf *out)
 {
-    const int gap = host > 0 ? 2 : 0;
-    return buf_printf(out, "  %-4s  %-*s%*s%-9s  %-18s  %10s\n", r->rank, host, r->host, gap, "",
-                      r->layers, r->besides, r->memory);
+    const int gap = w->host > 0 ? 2 : 0;
+    return buf_printf(out, "  %-4s  %-*s%*s%-*s  %-18s  %10s\n", r->rank, w->host, r->host, gap, "",
+                      w->layers, r->layers, r->besides, r->memory);
+}
+
+static int widest_host(void)
+{
+    int host = 0;
+    for (int i = 0; i < world_size() && world_size() > 1; i++) {
+        const int n = (int)strlen(world_host(i));
+        host = n > host ? n : host;
+    }
+    return host > COLUMN - 1 ? COLUMN - 1 : host > 0 && host < 4 ? 4 : host;
+}
+
+static int widest_layers(const struct layout *l)
+{
+    int widest = 9;
+    for (int i = 0; i < l->stages && l->tensor == 1; i++) {
+        char text[LAYERS];
+        const struct model_stage s = layout_stage(l, i);
+        write_layers(text, &s);
+        widest = (int)strlen(text) > widest ? (int)strlen(text) : widest;
+    }
+    return widest;
+}
+
+/* While it fills and empties, and where stages differ in length. */
+static int write_idle(const struct device_pipeline *p, const struct run_config *c,
+                      const struct config *shape, const struct layout *l, struct buf *out)
+{
+    const int of_block = c->training.gradient_accumulation / c->training.gradient_blocks;
+    struct layout undivided = *l;
+    struct pipeline_plan plan;
+    if (p->n_micro == 0)
+        return 0;
+    int rc = buf_printf(out, "  pipeline bubble: processes are idle for %.0f %% of a step",
+                        100 * p->plan.idle);
+    if (rc == 0 && l->chunks > 1) {
+        undivided.chunks = 1;
+        if ((rc = layout_plan(&plan, &undivided, shape, p->n_micro, of_block, 0)) != 0)
+            return rc;
+        rc = buf_printf(out, " (virtual_stages=1: %.0f %%)", 100 * plan.idle);
+        pipeline_plan_release(&plan);
+    }
+    return rc == 0 ? buf_str(out, "\n") : rc;
 }
 
 /* What rank 0 gathers of the others for a moment; and what the model to talk to had before, as far
@@ -147,35 +232,45 @@ static int write_gathered(const struct run_config *c, const struct config *shape
                       size_text(size, more));
 }
 
+/* The layout of c, where there may be other processes than it says. */
+static int read_layout(struct layout *l, const struct run_config *c, const struct config *shape)
+{
+    int rc = layout_read(l, c->execution.layers_per_device, shape->n_layer);
+    if (rc == 0)
+        rc = layout_divide(l, c->execution.virtual_stages);
+    l->replicas = c->execution.replicas;
+    l->tensor = c->execution.tensor_parallel;
+    return rc;
+}
+
 int run_config_devices(const struct run_config *c, const struct config *shape,
                        const struct step_config *step, enum dtype held, struct buf *out)
 {
     struct layout l;
+    struct device_pipeline p = {.n_micro = 0};
     struct device_row row = {.rank = "rank",
                              .host = "host",
                              .layers = "layers",
                              .memory = "memory",
                              .besides = "besides"};
-    int host = 0, rc = layout_read(&l, c->execution.layers_per_device, shape->n_layer);
-    l.replicas = c->execution.replicas;
-    l.tensor = c->execution.tensor_parallel;
+    int rc = read_layout(&l, c, shape);
+    if (rc != 0)
+        return rc;
+    const struct device_columns w = {widest_host(), widest_layers(&l)};
     if (l.tensor > 1)
-        snprintf(row.layers, COLUMN, "heads");
-    for (int i = 0; i < world_size() && world_size() > 1; i++) {
-        const int n = (int)strlen(world_host(i));
-        host = n > host ? n : host;
-    }
-    host = host > COLUMN - 1 ? COLUMN - 1 : host > 0 && host < 4 ? 4 : host;
-    if (host == 0)
+        snprintf(row.layers, LAYERS, "heads");
+    if (w.host == 0)
         *row.host = '\0';
-    if (rc == 0)
-        rc = write_row(&row, host, out);
+    rc = write_row(&row, &w, out);
     for (int rank = 0; rank < l.stages * l.tensor * l.replicas && rc == 0; rank++) {
         double bytes;
-        if ((rc = find_bytes(&bytes, c, shape, step, &l, rank)) == 0) {
+        if ((rc = find_bytes(&bytes, &p, c, shape, step, &l, rank)) == 0) {
             describe_row(&row, shape, &l, rank, bytes + (double)params_bytes(shape, held));
-            rc = write_row(&row, host, out);
+            rc = write_row(&row, &w, out);
         }
     }
+    if (rc == 0)
+        rc = write_idle(&p, c, shape, &l, out);
+    pipeline_plan_release(&p.plan);
     return rc == 0 ? write_gathered(c, shape, &l, held, out) : rc;
 }

@@ -25,6 +25,9 @@ static int resolve_stages(const struct run_config *c, const struct config *shape
     char near[256];
     if (layout_read(layout, e->layers_per_device, shape->n_layer) != 0)
         return RUN_BLAME(c, RUN_ROW(execution.layers_per_device));
+    if (layout_divide(layout, e->virtual_stages) != 0)
+        return RUN_BLAME(c, RUN_ROW(execution.virtual_stages),
+                         RUN_ROW(execution.layers_per_device));
     if (layout->stages > 1 && c->lora.rank > 0) {
         err_set(ERR_RANGE,
                 "layers_per_device has %d devices, but an adapter is trained with the "

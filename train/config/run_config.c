@@ -35,6 +35,7 @@ int run_config_init(struct run_config *c)
                      .max_bad_steps = 10},
         .execution = {.replicas = 1,
                       .layers_per_device = "none",
+                      .virtual_stages = 1,
                       .tensor_parallel = 1,
                       .recompute = "none",
                       .embedding_serialization_factor = 1},

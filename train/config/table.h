@@ -40,6 +40,7 @@ enum elastic { ELASTIC_AUTO, ELASTIC_ON, ELASTIC_OFF };
 struct execution_section {
     int replicas; /* of the model, each a process or a pipeline of processes */
     char *layers_per_device; /* of a pipeline, as "4,4,4" (train/parallel/layout.h); "none" */
+    int virtual_stages;  /* chunks of the layers of each process of a pipeline */
     int tensor_parallel; /* processes that share heads, columns and the vocabulary (model/shard.h) */
     int zero;     /* 1: the optimizer's state is divided among them, 2: gradients too */
     char *hosts;  /* the hostfile for mpirun; "": this host */

@@ -43,13 +43,14 @@ struct optimizer_guard {
 
 /* Several processes with some of the weights each: a step then updates the moments and weights of
  * this one's alone, and what all add up to is the same in all processes. */
+enum { OPTIMIZER_MAX_RUNS = 17 };
 struct optimizer_share {
-    int n_runs; /* at most 2 */
+    int n_runs;
     struct {
         size_t first,
             last; /* elements first to last - 1, whole pieces of work (optimizer_slices) */
-    } runs[2];
-    bool own_gradients; /* there is one run, and gradients given are its own alone */
+    } runs[OPTIMIZER_MAX_RUNS]; /* [n_runs], one behind another */
+    bool own_gradients;         /* there is one run, and gradients given are its own alone */
     /* Give all processes the sums [pieces][2] of each one's pieces. */
     void (*spread_sums)(void *user, double *sums);
     /* Whether it is so in any. */

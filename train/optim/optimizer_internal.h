@@ -21,9 +21,10 @@ struct optimizer_piece {
     bool decays;
 };
 
-/* Pieces first[0] to first[0] + n[0] - 1, and behind them others. */
+/* Pieces first[0] to first[0] + n[0] - 1, and behind them others, OPTIMIZER_MAX_RUNS times; those
+ * behind the last are empty. */
 struct piece_runs {
-    int first[2], n[2];
+    int first[OPTIMIZER_MAX_RUNS], n[OPTIMIZER_MAX_RUNS];
 };
 
 struct optimizer {

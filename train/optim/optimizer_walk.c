@@ -6,20 +6,31 @@
 /* Piece k of the runs. */
 static int run_piece(const struct piece_runs *r, int k)
 {
-    return k < r->n[0] ? r->first[0] + k : r->first[1] + k - r->n[0];
+    int i = 0;
+    for (; k >= r->n[i]; i++)
+        k -= r->n[i];
+    return r->first[i] + k;
 }
 
 /* Those of the runs that lie in pieces from to to - 1. */
 static struct piece_runs clip_runs(const struct piece_runs *r, int from, int to)
 {
     struct piece_runs out;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < OPTIMIZER_MAX_RUNS; i++) {
         const int end = r->first[i] + r->n[i];
         out.first[i] = r->first[i] > from ? r->first[i] : from;
         out.n[i] = (end < to ? end : to) - out.first[i];
         out.n[i] = out.n[i] > 0 ? out.n[i] : 0;
     }
     return out;
+}
+
+static int count_pieces(const struct piece_runs *r)
+{
+    int n = 0;
+    for (int i = 0; i < OPTIMIZER_MAX_RUNS; i++)
+        n += r->n[i];
+    return n;
 }
 
 void optimizer_walk(const struct optimizer *o, int thread, int n_threads, unsigned used,
@@ -36,7 +47,7 @@ void optimizer_walk(const struct optimizer *o, int thread, int n_threads, unsign
             disk_walk_enter(o->disk, part);
         if (walks)
             par_barrier();
-        par_split(here.n[0] + here.n[1], thread, n_threads, &first, &last);
+        par_split(count_pieces(&here), thread, n_threads, &first, &last);
         for (int k = first; k < last; k++)
             f(j, run_piece(&here, k));
         par_barrier();

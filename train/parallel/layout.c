@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/file_show.h"
+#include "model/base/mem.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,8 +11,12 @@
 
 void layout_init(struct layout *l, int n_layer, int replicas)
 {
-    *l = (struct layout){
-        .stages = 1, .tensor = 1, .replicas = replicas, .n_layer = n_layer, .layers = {n_layer}};
+    *l = (struct layout){.stages = 1,
+                         .tensor = 1,
+                         .replicas = replicas,
+                         .chunks = 1,
+                         .n_layer = n_layer,
+                         .layers = {n_layer}};
 }
 
 static bool is_none(const char *text)
@@ -101,13 +106,85 @@ int layout_read(struct layout *l, const char *text, int n_layer)
     return check_layers(l, shown);
 }
 
+int layout_divide(struct layout *l, int chunks)
+{
+    int most = STAGE_MAX_CHUNKS, of = -1, filled = 0;
+    for (int i = 0; i < l->stages; i++) {
+        filled += l->layers[i] > 0;
+        if (l->layers[i] > 0 && l->layers[i] < most) {
+            most = l->layers[i];
+            of = i;
+        }
+    }
+    if (chunks > 1 && l->stages == 1)
+        return err_set(ERR_RANGE,
+                       "virtual_stages is %d, but layers_per_device makes no pipeline: "
+                       "virtual_stages=1",
+                       chunks);
+    if (chunks > 1 && filled < 2)
+        return err_set(ERR_RANGE,
+                       "virtual_stages is %d, but one device of layers_per_device has all layers: "
+                       "virtual_stages=1",
+                       chunks);
+    if (chunks > most)
+        return of < 0 ? err_set(ERR_RANGE, "virtual_stages is %d, must be at most %d", chunks, most)
+                      : err_set(ERR_RANGE,
+                                "virtual_stages is %d, but device %d of layers_per_device has %d "
+                                "layer%s: virtual_stages=%d",
+                                chunks, of, most, most == 1 ? "" : "s", most);
+    l->chunks = chunks;
+    return 0;
+}
+
+/* Layers of a stage's chunks before the chunk-th. */
+static int layers_before(const struct layout *l, int stage, int chunk)
+{
+    return (int)((long)l->layers[stage] * chunk / l->chunks);
+}
+
+struct layer_range layout_chunk(const struct layout *l, int stage, int chunk)
+{
+    struct layer_range out = {0, 0};
+    for (int i = 0; i < l->stages; i++)
+        out.first += layers_before(l, i, chunk + (i < stage));
+    out.last = out.first + layers_before(l, stage, chunk + 1) - layers_before(l, stage, chunk);
+    return out;
+}
+
 struct model_stage layout_stage(const struct layout *l, int stage)
 {
-    struct model_stage s = {.ends = stage == 0, .alone = l->stages == 1};
-    for (int i = 0; i < stage; i++)
-        s.first += l->layers[i];
-    s.last = s.first + l->layers[stage];
+    const struct chunk_ring ring = layout_ring(l);
+    struct model_stage s = {
+        .n_chunks = chunk_ring_chunks(&ring, stage), .ends = stage == 0, .alone = l->stages == 1};
+    for (int i = 0; i < s.n_chunks; i++)
+        s.chunks[i] = layout_chunk(l, stage, i);
     return s;
+}
+
+/* What a layer costs is 12 n_embd^2 a token, the head n_vocab n_embd, and thrice with its backward.
+ */
+int layout_plan(struct pipeline_plan *out, const struct layout *l, const struct config *c,
+                int n_micro, int of_block, int stage)
+{
+    enum { LAYER = 1000 };
+    const struct chunk_ring ring = layout_ring(l);
+    const int n = chunk_ring_size(&ring);
+    int64_t *forward = mem_array((size_t)n, sizeof *forward);
+    if (forward == NULL)
+        return ERR_NOMEM;
+    for (int i = 0; i < n; i++) {
+        const struct layer_range layers =
+            layout_chunk(l, chunk_ring_stage(&ring, i), chunk_ring_chunk(&ring, i));
+        forward[i] = (int64_t)(layers.last - layers.first) * LAYER + 1;
+    }
+    const struct pipeline p = {.ring = ring,
+                               .n_micro = n_micro,
+                               .of_block = of_block,
+                               .forward = forward,
+                               .head = (int64_t)c->n_vocab * LAYER / (4 * c->n_embd) + 1};
+    int rc = pipeline_plan(out, &p, stage);
+    mem_free(forward);
+    return rc;
 }
 
 struct rank_group layout_replicas(const struct layout *l)

@@ -7,15 +7,21 @@
  *
  *   replicas 2, stages 3      rank 0 1 2 | 3 4 5
  *   replicas 2, tensor 3      rank 0 1 2 | 3 4 5
+ *
+ * A stage's layers may be several chunks, with those of the other stages between them (interleaved
+ * stages): of 12 layers on 2 stages the first of 3 chunks has 0-1, 4-5 and 8-9.
  */
 #include "model/config.h"
+#include "train/parallel/chunk_ring.h"
 #include "train/parallel/group.h"
+#include "train/parallel/pipeline.h"
 #include "train/step/stage.h"
 
 enum { LAYOUT_MAX_STAGES = CONFIG_MAX_LAYERS + 1 };
 
 struct layout {
     int stages, replicas, tensor;
+    int chunks; /* of each stage; 1: its layers are one behind another */
     int n_layer;
     int layers[LAYOUT_MAX_STAGES]; /* [stages] */
 };
@@ -27,6 +33,10 @@ void layout_init(struct layout *l, int n_layer, int replicas);
  * with the nearest list that is right, where it is none or is not one of n_layer layers.
  */
 int layout_read(struct layout *l, const char *text, int n_layer);
+/* Divide the layers of each stage into chunks, about as many in each as in others. ERR_RANGE, with
+ * the nearest number that can be, where a stage would have a chunk without layers, but for a first
+ * one that has none at all, or a chunk's neighbour would be the stage itself. */
+int layout_divide(struct layout *l, int chunks);
 /* How many stages a list has, right or not. */
 int layout_count(const char *text);
 /* "4,4,4", a word that can be typed: about as many layers in each as in others. */
@@ -49,8 +59,19 @@ static inline int layout_rank(const struct layout *l, int replica, int stage)
 {
     return (replica * l->stages + stage) * l->tensor;
 }
+/* The order in which a micro-batch comes to all chunks. */
+static inline struct chunk_ring layout_ring(const struct layout *l)
+{
+    return (struct chunk_ring){l->stages, l->chunks, l->layers[0] == 0};
+}
+/* The layers of a chunk. */
+struct layer_range layout_chunk(const struct layout *l, int stage, int chunk);
 /* What a stage has of the model. */
 struct model_stage layout_stage(const struct layout *l, int stage);
+/* The order of a stage's work on a step of so many micro-batches, of_block in each gradient block,
+ * of a model of c. ERR_NOMEM. */
+int layout_plan(struct pipeline_plan *out, const struct layout *l, const struct config *c,
+                int n_micro, int of_block, int stage);
 /* This rank's peers: the same part of all replicas. */
 struct rank_group layout_replicas(const struct layout *l);
 /* Those with which it shares its stage. */

@@ -5,98 +5,236 @@
 
 #include <stdbool.h>
 
+/* Micro-batches first[i] to first[i + 1] - 1 are a group. */
+struct groups {
+    int *first; /* [n + 1] */
+    int n;
+};
+
+/* The next job of a kind: chunk by chunk through a group. */
+struct cursor {
+    int group, chunk, micro;
+};
+
 /* How far a stage is. */
-struct clocked {
-    int64_t now;
-    int done[PIPELINE_BACKWARD + 1]; /* micro-batches, of each kind of work */
-    int64_t *forward, *backward;     /* [n_micro], when each was done */
+struct worker {
+    int64_t now, busy;
+    int live, most; /* jobs forward that wait for their backward, and how many may */
+    struct cursor forward, backward;
+};
+
+/* How far a chunk is. */
+struct chunk_progress {
+    int begun, ended; /* micro-batches */
+    int most;         /* of these on their way, so far */
 };
 
 struct simulation {
     const struct pipeline *p;
-    struct clocked *stages; /* [stages] */
-    int64_t *head;          /* [n_micro], when each was done */
+    bool eager; /* a stage takes whichever chunk can go on, and not group by group */
+    struct groups forwards, backwards;
+    struct worker *workers;        /* [stages] */
+    struct chunk_progress *places; /* [chunk_ring_size] */
+    int64_t *forward, *backward;   /* [places][n_micro], when each was done; -1: not yet */
+    int64_t *head;                 /* [n_micro] */
+    int heads;
 };
 
-int pipeline_in_flight(int stages, int n_micro, int stage)
+/* ---- groups ---- */
+
+/* n, each of `unit` micro-batches, in even groups of at least `least`. */
+static void divide_evenly(struct groups *g, int begin, int n, int least, int unit)
 {
-    const int most = stages == 1 ? 1 : stages - stage + 1;
-    return most < n_micro ? most : n_micro;
+    const int parts = n / least > 1 ? n / least : 1;
+    for (int i = 0; i < parts; i++)
+        g->first[g->n++] = (begin + (int)((long)n * i / parts)) * unit;
+    g->first[g->n] = (begin + n) * unit;
 }
 
-static bool is_done(const struct simulation *s, int stage, enum pipeline_work work, int micro)
+/*
+ * Backwards of two blocks do not mix. Forwards may: a block of fewer micro-batches than there are
+ * stages goes forward together with those behind it. A group forward is one or more groups
+ * backward, so whoever has begun one can end it.
+ */
+static void find_groups(struct simulation *s)
 {
-    return micro < s->stages[stage].done[work];
+    const struct pipeline *p = s->p;
+    const int of_block = p->of_block, n_blocks = p->n_micro / of_block,
+              wide = p->ring.stages - chunk_ring_skips(&p->ring);
+    for (int i = 0; i < n_blocks; i++)
+        divide_evenly(&s->backwards, i * of_block, of_block, of_block < wide ? of_block : wide, 1);
+    if (of_block < wide)
+        divide_evenly(&s->forwards, 0, n_blocks, (wide + of_block - 1) / of_block, of_block);
+    else
+        for (int i = 0; i < n_blocks; i++)
+            divide_evenly(&s->forwards, i * of_block, of_block, wide, 1);
 }
 
-/* When a forward can begin; -1: not known yet. */
-static int64_t forward_ready(const struct simulation *s, int stage, int micro)
+static int largest_group(const struct groups *g)
 {
-    const struct clocked *c = &s->stages[stage];
-    const int most = pipeline_in_flight(s->p->stages, s->p->n_micro, stage);
-    if (micro - c->done[PIPELINE_BACKWARD] >= most)
+    int most = 0;
+    for (int i = 0; i < g->n; i++)
+        if (g->first[i + 1] - g->first[i] > most)
+            most = g->first[i + 1] - g->first[i];
+    return most;
+}
+
+/* As many as keep the stages behind it busy; of several chunks no fewer than come before the first
+ * backward, or all would wait. */
+static int find_most(const struct simulation *s, int stage)
+{
+    const struct chunk_ring *r = &s->p->ring;
+    const int group = largest_group(&s->forwards);
+    if (r->chunks == 1)
+        return r->stages == 1 ? 1 : r->stages - stage + 1;
+    if (chunk_ring_chunks(r, stage) == 1)
+        return 2 * group;
+    return 2 * (r->stages - stage - 1) + (r->chunks - 1) * group + 2;
+}
+
+/* From the chunk `from` on, up to `to`. */
+static void move_cursor(struct cursor *c, const struct groups *g, int from, int to)
+{
+    if (++c->micro < g->first[c->group + 1])
+        return;
+    if (c->chunk == to) {
+        c->group++;
+        c->chunk = from;
+    } else {
+        c->chunk += from < to ? 1 : -1;
+    }
+    c->micro = g->first[c->group];
+}
+
+/* ---- the clock ---- */
+
+static int64_t *done_at(const struct simulation *s, int64_t *times, int place, int micro)
+{
+    return &times[(size_t)place * (size_t)s->p->n_micro + (size_t)micro];
+}
+
+/* Whether it is the chunk's turn; and in no groups, whether there is room for one more: as many as
+ * there are chunks behind it and the head. */
+static bool may_begin(const struct simulation *s, int stage, int chunk, int place)
+{
+    const struct worker *w = &s->workers[stage];
+    const struct chunk_progress *g = &s->places[place];
+    if (s->eager)
+        return g->begun - g->ended < chunk_ring_size(&s->p->ring) - place + 1;
+    return w->forward.group < s->forwards.n && w->forward.chunk == chunk && w->live < w->most;
+}
+
+static bool may_end(const struct simulation *s, int stage, int chunk)
+{
+    const struct cursor *c = &s->workers[stage].backward;
+    return s->eager || (c->group < s->backwards.n && c->chunk == chunk);
+}
+
+/* When a chunk's next job of a kind can begin; -1: not known yet. */
+static int64_t forward_ready(const struct simulation *s, int stage, int chunk, int micro)
+{
+    const int place = chunk_ring_place(&s->p->ring, stage, chunk);
+    if (!may_begin(s, stage, chunk, place))
         return -1;
-    if (stage == 0)
-        return 0;
-    return is_done(s, stage - 1, PIPELINE_FORWARD, micro) ? s->stages[stage - 1].forward[micro]
-                                                          : -1;
+    return place == 0 ? 0 : *done_at(s, s->forward, place - 1, micro);
 }
 
-static int64_t head_ready(const struct simulation *s, int stage, int micro)
+static int64_t head_ready(const struct simulation *s, int stage, int chunk, int micro)
 {
-    const int last = s->p->stages - 1, before = micro / s->p->of_block * s->p->of_block;
-    if (stage > 0 || !is_done(s, last, PIPELINE_FORWARD, micro) ||
-        s->stages[0].done[PIPELINE_BACKWARD] < before)
+    const int before = micro / s->p->of_block * s->p->of_block;
+    if (stage > 0 || chunk > 0 || s->places[0].ended < before)
         return -1;
-    return s->stages[last].forward[micro];
+    return *done_at(s, s->forward, chunk_ring_size(&s->p->ring) - 1, micro);
 }
 
-static int64_t backward_ready(const struct simulation *s, int stage, int micro)
+static int64_t backward_ready(const struct simulation *s, int stage, int chunk, int micro)
 {
-    if (stage == s->p->stages - 1)
-        return is_done(s, 0, PIPELINE_HEAD, micro) ? s->head[micro] : -1;
-    return is_done(s, stage + 1, PIPELINE_BACKWARD, micro) ? s->stages[stage + 1].backward[micro]
-                                                           : -1;
+    const int place = chunk_ring_place(&s->p->ring, stage, chunk);
+    if (!may_end(s, stage, chunk))
+        return -1;
+    return place == chunk_ring_size(&s->p->ring) - 1 ? s->head[micro]
+                                                     : *done_at(s, s->backward, place + 1, micro);
+}
+
+/* A chunk's next micro-batch. */
+static struct pipeline_job next_of(const struct simulation *s, int stage, enum pipeline_work work,
+                                   int chunk)
+{
+    const struct chunk_progress *g = &s->places[chunk_ring_place(&s->p->ring, stage, chunk)];
+    return (struct pipeline_job){work, chunk,
+                                 work == PIPELINE_HEAD      ? s->heads
+                                 : work == PIPELINE_FORWARD ? g->begun
+                                                            : g->ended};
+}
+
+/* Whether a comes before b, of one stage, kind and time: micro-batches in groups, and the chunk
+ * that is behind in the order of the model last forward, and first backward. */
+static bool comes_first(const struct simulation *s, const struct pipeline_job *a,
+                        const struct pipeline_job *b)
+{
+    const int wide = s->p->ring.stages, group = a->micro / wide, other = b->micro / wide;
+    if (group != other)
+        return group < other;
+    return a->work == PIPELINE_FORWARD ? a->chunk < b->chunk : a->chunk > b->chunk;
 }
 
 /* The job that a stage can begin first; of those that it can begin at once what others wait for,
  * backwards last. Returns when, -1: none. */
 static int64_t next_job(const struct simulation *s, int stage, struct pipeline_job *out)
 {
-    static int64_t (*const ready[])(const struct simulation *s, int stage,
+    static int64_t (*const ready[])(const struct simulation *s, int stage, int chunk,
                                     int micro) = {forward_ready, head_ready, backward_ready};
     static const enum pipeline_work works[] = {PIPELINE_HEAD, PIPELINE_FORWARD, PIPELINE_BACKWARD};
-    const struct clocked *c = &s->stages[stage];
+    const int64_t now = s->workers[stage].now;
+    const int n_chunks = chunk_ring_chunks(&s->p->ring, stage);
     int64_t first = -1;
-    for (int i = 0; i < 3; i++) {
-        const enum pipeline_work work = works[i];
-        const int micro = c->done[work];
-        if (micro == s->p->n_micro)
-            continue;
-        int64_t at = ready[work](s, stage, micro);
+    for (int i = 0; i < 3 * n_chunks; i++) {
+        const struct pipeline_job j = next_of(s, stage, works[i / n_chunks], i % n_chunks);
+        int64_t at = j.micro == s->p->n_micro ? -1 : ready[j.work](s, stage, j.chunk, j.micro);
         if (at < 0)
             continue;
-        at = at > c->now ? at : c->now;
-        if (first >= 0 && at >= first)
+        at = at > now ? at : now;
+        if (first >= 0 &&
+            (at > first || (at == first && (j.work != out->work || !comes_first(s, &j, out)))))
             continue;
         first = at;
-        *out = (struct pipeline_job){work, micro};
+        *out = j;
     }
     return first;
 }
 
 static void do_job(struct simulation *s, int stage, const struct pipeline_job *j, int64_t at)
 {
-    struct clocked *c = &s->stages[stage];
-    const int64_t forward = s->p->forward[stage];
-    c->now = at + (j->work == PIPELINE_HEAD      ? s->p->head
-                   : j->work == PIPELINE_FORWARD ? forward
-                                                 : 2 * forward);
-    c->done[j->work]++;
-    if (j->work == PIPELINE_HEAD)
-        s->head[j->micro] = c->now;
-    else
-        (j->work == PIPELINE_FORWARD ? c->forward : c->backward)[j->micro] = c->now;
+    struct worker *w = &s->workers[stage];
+    const int place = chunk_ring_place(&s->p->ring, stage, j->chunk),
+              last = chunk_ring_chunks(&s->p->ring, stage) - 1;
+    struct chunk_progress *g = &s->places[place];
+    const int64_t forward = s->p->forward[place], cost = j->work == PIPELINE_HEAD ? s->p->head
+                                                         : j->work == PIPELINE_FORWARD
+                                                             ? forward
+                                                             : 2 * forward;
+    w->now = at + cost;
+    w->busy += cost;
+    switch (j->work) {
+    case PIPELINE_HEAD:
+        s->head[s->heads++] = w->now;
+        break;
+    case PIPELINE_FORWARD:
+        *done_at(s, s->forward, place, j->micro) = w->now;
+        w->live++;
+        if (++g->begun - g->ended > g->most)
+            g->most = g->begun - g->ended;
+        if (!s->eager)
+            move_cursor(&w->forward, &s->forwards, 0, last);
+        break;
+    case PIPELINE_BACKWARD:
+        *done_at(s, s->backward, place, j->micro) = w->now;
+        w->live--;
+        g->ended++;
+        if (!s->eager)
+            move_cursor(&w->backward, &s->backwards, last, 0);
+        break;
+    }
 }
 
 /* Until all is done: always the job that can begin first, of the first stage that has one. */
@@ -104,10 +242,10 @@ static int simulate(struct simulation *s, struct pipeline_job *jobs, int stage)
 {
     int n = 0;
     for (;;) {
-        struct pipeline_job first = {0}, one;
+        struct pipeline_job first = {0}, one = {0};
         int64_t at = -1;
         int of = 0;
-        for (int i = 0; i < s->p->stages; i++) {
+        for (int i = 0; i < s->p->ring.stages; i++) {
             const int64_t begins = next_job(s, i, &one);
             if (begins >= 0 && (at < 0 || begins < at)) {
                 at = begins;
@@ -123,25 +261,109 @@ static int simulate(struct simulation *s, struct pipeline_job *jobs, int stage)
     }
 }
 
-int pipeline_order(struct pipeline_job **out, int *n, const struct pipeline *p, int stage)
+/* When the last stage is done; and the share of this time in which they are not at work. */
+static int64_t find_end(const struct simulation *s, double *idle)
 {
-    const size_t stages = (size_t)p->stages, micro = (size_t)p->n_micro;
-    struct simulation s = {.p = p, .stages = mem_array(stages, sizeof *s.stages)};
-    int64_t *times = mem_array((2 * stages + 1) * micro, sizeof *times);
-    struct pipeline_job *jobs = mem_array(3 * micro, sizeof *jobs);
-    const bool made = s.stages != NULL && times != NULL && jobs != NULL;
-    if (made) {
-        for (size_t i = 0; i < stages; i++) {
-            s.stages[i].forward = times + 2 * i * micro;
-            s.stages[i].backward = times + (2 * i + 1) * micro;
-        }
-        s.head = times + 2 * stages * micro;
-        *n = simulate(&s, jobs, stage);
+    const int stages = s->p->ring.stages;
+    int64_t end = 0;
+    double busy = 0;
+    for (int i = 0; i < stages; i++) {
+        end = s->workers[i].now > end ? s->workers[i].now : end;
+        busy += (double)s->workers[i].busy;
     }
-    mem_free(s.stages);
-    mem_free(times);
-    *out = made ? jobs : NULL;
-    if (!made)
-        mem_free(jobs);
+    *idle = end > 0 ? 1 - busy / stages / (double)end : 0;
+    return end;
+}
+
+/* ---- memory ---- */
+
+static bool allocate_simulation(struct simulation *s)
+{
+    const size_t stages = (size_t)s->p->ring.stages, micro = (size_t)s->p->n_micro,
+                 places = (size_t)chunk_ring_size(&s->p->ring), times = places * micro;
+    s->workers = mem_array(stages, sizeof *s->workers);
+    s->places = mem_array(places, sizeof *s->places);
+    s->forwards.first = mem_array(micro + 1, sizeof *s->forwards.first);
+    s->backwards.first = mem_array(micro + 1, sizeof *s->backwards.first);
+    s->forward = mem_array(2 * times + micro, sizeof *s->forward);
+    if (s->workers == NULL || s->places == NULL || s->forwards.first == NULL ||
+        s->backwards.first == NULL || s->forward == NULL)
+        return false;
+    s->backward = s->forward + times;
+    s->head = s->backward + times;
+    for (size_t i = 0; i < 2 * times + micro; i++)
+        s->forward[i] = -1;
+    return true;
+}
+
+static void release_simulation(struct simulation *s)
+{
+    mem_free(s->workers);
+    mem_free(s->places);
+    mem_free(s->forwards.first);
+    mem_free(s->backwards.first);
+    mem_free(s->forward);
+}
+
+static bool allocate_plan(struct pipeline_plan *out, const struct pipeline *p)
+{
+    const size_t chunks = (size_t)p->ring.chunks;
+    out->jobs = mem_array((2 * chunks + 1) * (size_t)p->n_micro, sizeof *out->jobs);
+    out->slots = mem_array((size_t)p->ring.stages * chunks, sizeof *out->slots);
+    return out->jobs != NULL && out->slots != NULL;
+}
+
+/* In groups or not; *end is when. */
+static int plan_order(struct pipeline_plan *out, int64_t *end, const struct pipeline *p, int stage,
+                      bool eager)
+{
+    struct simulation s = {.p = p, .eager = eager};
+    *out = (struct pipeline_plan){0};
+    const bool made = allocate_simulation(&s) && allocate_plan(out, p);
+    if (made) {
+        find_groups(&s);
+        for (int i = 0; i < p->ring.stages; i++) {
+            s.workers[i].most = find_most(&s, i);
+            s.workers[i].backward.chunk = chunk_ring_chunks(&p->ring, i) - 1;
+        }
+        out->n_jobs = simulate(&s, out->jobs, stage);
+        *end = find_end(&s, &out->idle);
+        for (int i = 0; i < chunk_ring_size(&p->ring); i++)
+            out->slots[chunk_ring_stage(&p->ring, i) * p->ring.chunks +
+                       chunk_ring_chunk(&p->ring, i)] = s.places[i].most;
+    } else {
+        pipeline_plan_release(out);
+    }
+    release_simulation(&s);
     return made ? 0 : ERR_NOMEM;
+}
+
+/* Groups take less memory; without them a head or stages of other lengths than the rest may be
+ * waited for less. */
+int pipeline_plan(struct pipeline_plan *out, const struct pipeline *p, int stage)
+{
+    enum { WORTH = 20 }; /* a part of the time */
+    struct pipeline_plan other;
+    int64_t end, eager_end;
+    int rc = plan_order(out, &end, p, stage, false);
+    if (rc != 0 || p->ring.chunks == 1)
+        return rc;
+    if ((rc = plan_order(&other, &eager_end, p, stage, true)) != 0) {
+        pipeline_plan_release(out);
+        return rc;
+    }
+    if (eager_end < end - end / WORTH) {
+        const struct pipeline_plan grouped = *out;
+        *out = other;
+        other = grouped;
+    }
+    pipeline_plan_release(&other);
+    return 0;
+}
+
+void pipeline_plan_release(struct pipeline_plan *plan)
+{
+    mem_free(plan->jobs);
+    mem_free(plan->slots);
+    *plan = (struct pipeline_plan){0};
 }

@@ -22,12 +22,11 @@ enum world_tag {
     TAG_PART,    /* of a reduction */
     TAG_WHOLE,   /* its result */
     TAG_STATE,   /* of the optimizer, to rank 0 */
-    TAG_ONWARD,  /* activations of a micro-batch, to the next stage of a pipeline */
-    TAG_BACK,    /* their gradients */
-    TAG_COUNTS,  /* how many of these there were in a step that did not go on */
     TAG_NODE,    /* of gradients, to the rank of the slice */
     TAG_SUM,     /* of tensor parallelism, to the next rank */
-    TAG_SHARD    /* of gradients or weights, to the rank whose slice or shard they are of */
+    TAG_SHARD,   /* of gradients or weights, to the rank whose slice or shard they are of */
+    TAG_PIPELINE /* the first of many, the last here: activations of a micro-batch and their
+                    gradients, to each chunk of a rank's layers (train/run/pipeline_step.c) */
 };
 
 /* Join the world of the launcher that has started this process, if one has; ERR_MISSING: it has,

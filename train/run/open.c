@@ -46,6 +46,8 @@ static int open_layout(struct run *r)
     if (world_size() == 1)
         return 0;
     int rc = layout_read(&r->layout, r->config.execution.layers_per_device, n_layer);
+    if (rc == 0)
+        rc = layout_divide(&r->layout, r->config.execution.virtual_stages);
     r->layout.tensor = r->config.execution.tensor_parallel;
     r->layout.replicas = world_size() / (r->layout.stages * r->layout.tensor);
     return rc;

@@ -12,79 +12,101 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What a rank receives from the stage before it and sends to the one behind it, round the stages;
+/* What a chunk receives from the one before it and sends to the one behind it, round the stages;
  * and the other way. */
 enum direction { ONWARD, BACK, N_DIRECTIONS };
 
+/* A neighbour: a chunk of a rank. */
+struct neighbour {
+    int rank, chunk;
+};
+
 struct lane {
-    enum world_tag tag;
-    int from, to;                         /* ranks */
+    struct neighbour from, to;
     int posted, sent;                     /* messages of this step */
     size_t bytes;                         /* of one */
     struct transfer *receiving, *sending; /* [slots] */
 };
 
-struct run_pipeline {
-    struct pipeline_job *jobs; /* [n_jobs] */
-    int n_jobs, n_micro, n_slots, of_block;
+/* A chunk of this rank's layers. */
+struct chunk {
     bool ends;
-    int opened; /* micro-batches whose slots can receive */
-    int ended;  /* micro-batches whose slots are free again */
+    int first_slot, n_slots; /* of the step's */
+    int opened;              /* micro-batches whose slots can receive */
+    int ended;               /* micro-batches whose slots are free again */
     struct lane lanes[N_DIRECTIONS];
     char *spare[2 * N_DIRECTIONS]; /* to receive and send what nobody waits for */
+};
+
+/* Of a chunk's lanes. */
+struct counts {
+    int posted[N_DIRECTIONS], sent[N_DIRECTIONS];
+};
+
+struct run_pipeline {
+    struct pipeline_job *jobs; /* [n_jobs] */
+    int n_jobs, n_micro, of_block;
+    struct chunk chunks[STAGE_MAX_CHUNKS]; /* [n_chunks] */
+    int n_chunks, most_chunks;             /* of this rank, of a rank */
+    int slots[STAGE_MAX_CHUNKS];
+    int ended;             /* backwards of all chunks */
+    struct counts *counts; /* [world][most_chunks] */
     size_t spare_bytes;
     struct step *step; /* at work */
 };
 
 /* ---- opening ---- */
 
-/* What a layer costs is 12 n_embd^2 a token, the head n_vocab n_embd, and thrice with its backward.
- */
 static int make_order(struct run *r, int stage)
 {
-    enum { LAYER = 1000 };
     struct run_pipeline *p = r->pipeline;
-    const struct config *c = &r->model->config;
-    int64_t *forward = mem_array((size_t)r->layout.stages, sizeof *forward);
-    if (forward == NULL)
-        return ERR_NOMEM;
-    for (int i = 0; i < r->layout.stages; i++)
-        forward[i] = (int64_t)r->layout.layers[i] * LAYER + 1;
-    const struct pipeline shape = {.stages = r->layout.stages,
-                                   .n_micro = p->n_micro,
-                                   .of_block = p->of_block,
-                                   .forward = forward,
-                                   .head = (int64_t)c->n_vocab * LAYER / (4 * c->n_embd) + 1};
-    int rc = pipeline_order(&p->jobs, &p->n_jobs, &shape, stage);
-    mem_free(forward);
-    return rc;
+    struct pipeline_plan plan;
+    int rc = layout_plan(&plan, &r->layout, &r->model->config, p->n_micro, p->of_block, stage);
+    if (rc != 0)
+        return rc;
+    p->jobs = plan.jobs;
+    p->n_jobs = plan.n_jobs;
+    plan.jobs = NULL;
+    for (int i = 0, first = 0; i < p->n_chunks; first += p->slots[i++]) {
+        p->slots[i] = plan.slots[stage * r->layout.chunks + i];
+        p->chunks[i] = (struct chunk){
+            .ends = stage == 0 && i == 0, .first_slot = first, .n_slots = p->slots[i]};
+    }
+    pipeline_plan_release(&plan);
+    return 0;
 }
 
-static int open_lanes(struct run *r, int stage)
+static struct neighbour find_neighbour(const struct run *r, const struct chunk_ring *ring,
+                                       int place)
+{
+    const int replica = layout_replica_of(&r->layout, world_rank());
+    return (struct neighbour){.rank =
+                                  layout_rank(&r->layout, replica, chunk_ring_stage(ring, place)),
+                              .chunk = chunk_ring_chunk(ring, place)};
+}
+
+static int open_lanes(struct run *r, int stage, int chunk)
 {
     struct run_pipeline *p = r->pipeline;
-    const int replica = layout_replica_of(&r->layout, world_rank()), n = r->layout.stages;
-    const int before = layout_rank(&r->layout, replica, (stage + n - 1) % n),
-              behind = layout_rank(&r->layout, replica, (stage + 1) % n);
-    const struct training_section *t = &r->config.training;
-    const size_t activations =
-        (size_t)t->micro_batch_size * (size_t)t->sequence_length * (size_t)r->model->config.n_embd;
-    p->lanes[ONWARD] = (struct lane){.tag = TAG_ONWARD,
-                                     .from = before,
-                                     .to = behind,
-                                     .bytes = activations * dtype_bytes(r->weights.dtype)};
-    p->lanes[BACK] = (struct lane){
-        .tag = TAG_BACK, .from = behind, .to = before, .bytes = activations * sizeof(float)};
-    p->spare_bytes = activations * sizeof(float);
+    struct chunk *k = &p->chunks[chunk];
+    const struct chunk_ring ring = layout_ring(&r->layout);
+    const int place = chunk_ring_place(&ring, stage, chunk), n = chunk_ring_size(&ring);
+    const struct neighbour before = find_neighbour(r, &ring, (place + n - 1) % n),
+                           behind = find_neighbour(r, &ring, (place + 1) % n);
+    const size_t activations = p->spare_bytes / sizeof(float);
+    k->lanes[ONWARD] = (struct lane){
+        .from = before, .to = behind, .bytes = activations * dtype_bytes(r->weights.dtype)};
+    k->lanes[BACK] =
+        (struct lane){.from = behind, .to = before, .bytes = activations * sizeof(float)};
     int rc = 0;
     for (int i = 0; i < N_DIRECTIONS && rc == 0; i++) {
-        struct lane *l = &p->lanes[i];
-        l->receiving = mem_array((size_t)p->n_slots, sizeof *l->receiving);
-        l->sending = mem_array((size_t)p->n_slots, sizeof *l->sending);
+        struct lane *l = &k->lanes[i];
+        l->receiving = mem_array((size_t)k->n_slots, sizeof *l->receiving);
+        l->sending = mem_array((size_t)k->n_slots, sizeof *l->sending);
         rc = l->receiving == NULL || l->sending == NULL ? ERR_NOMEM : 0;
     }
     for (int i = 0; i < 2 * N_DIRECTIONS && rc == 0; i++)
-        if ((p->spare[i] = mem_map("pipeline", p->spare_bytes)) == NULL)
+        if ((k->spare[i] = mem_map("pipeline", p->spare_bytes)) == NULL)
             rc = ERR_NOMEM;
     return rc;
 }
@@ -93,6 +115,7 @@ int run_pipeline_open(struct run *r)
 {
     const struct training_section *t = &r->config.training;
     const int stage = layout_stage_of(&r->layout, world_rank());
+    const struct chunk_ring ring = layout_ring(&r->layout);
     if (r->layout.stages == 1)
         return 0;
     struct run_pipeline *p = r->pipeline = mem_alloc(sizeof *p);
@@ -100,10 +123,15 @@ int run_pipeline_open(struct run *r)
         return ERR_NOMEM;
     p->n_micro = run_ranks_micro(r);
     p->of_block = t->gradient_accumulation / t->gradient_blocks;
-    p->n_slots = pipeline_in_flight(r->layout.stages, p->n_micro, stage);
-    p->ends = stage == 0;
-    int rc = make_order(r, stage);
-    return rc == 0 ? open_lanes(r, stage) : rc;
+    p->n_chunks = chunk_ring_chunks(&ring, stage);
+    p->most_chunks = ring.chunks;
+    p->spare_bytes = (size_t)t->micro_batch_size * (size_t)t->sequence_length *
+                     (size_t)r->model->config.n_embd * sizeof(float);
+    p->counts = mem_array((size_t)world_size() * (size_t)ring.chunks, sizeof *p->counts);
+    int rc = p->counts == NULL ? ERR_NOMEM : make_order(r, stage);
+    for (int i = 0; i < p->n_chunks && rc == 0; i++)
+        rc = open_lanes(r, stage, i);
+    return rc;
 }
 
 void run_pipeline_close(struct run *r)
@@ -111,52 +139,71 @@ void run_pipeline_close(struct run *r)
     struct run_pipeline *p = r->pipeline;
     if (p == NULL)
         return;
-    for (int i = 0; i < N_DIRECTIONS; i++) {
-        mem_free(p->lanes[i].receiving);
-        mem_free(p->lanes[i].sending);
+    for (int k = 0; k < p->n_chunks; k++) {
+        for (int i = 0; i < N_DIRECTIONS; i++) {
+            mem_free(p->chunks[k].lanes[i].receiving);
+            mem_free(p->chunks[k].lanes[i].sending);
+        }
+        for (int i = 0; i < 2 * N_DIRECTIONS; i++)
+            mem_unmap(p->chunks[k].spare[i], p->spare_bytes);
     }
-    for (int i = 0; i < 2 * N_DIRECTIONS; i++)
-        mem_unmap(p->spare[i], p->spare_bytes);
+    mem_free(p->counts);
     mem_free(p->jobs);
     mem_free(p);
     r->pipeline = NULL;
 }
 
-int run_pipeline_slots(const struct run *r)
+const int *run_pipeline_slots(const struct run *r)
 {
-    return r->pipeline->n_slots;
+    return r->pipeline->slots;
 }
 
 /* ---- messages ---- */
 
-static void post(struct run_pipeline *p, enum direction d, int slot, enum step_content content)
+/* To a rank's chunk. */
+static enum world_tag tag_of(enum direction d, int chunk)
 {
-    struct lane *l = &p->lanes[d];
-    const struct step_message m = step_message(p->step, slot, content);
-    world_receive(l->from, l->tag, m.data, m.bytes, &l->receiving[slot]);
+    return (enum world_tag)((int)TAG_PIPELINE + N_DIRECTIONS * chunk + (int)d);
+}
+
+/* Of the step's slots. */
+static int slot_of(const struct chunk *k, int micro)
+{
+    return k->first_slot + micro % k->n_slots;
+}
+
+static void post(struct run_pipeline *p, struct chunk *k, enum direction d, int micro,
+                 enum step_content content)
+{
+    struct lane *l = &k->lanes[d];
+    const struct step_message m = step_message(p->step, slot_of(k, micro), content);
+    world_receive(l->from.rank, tag_of(d, (int)(k - p->chunks)), m.data, m.bytes,
+                  &l->receiving[micro % k->n_slots]);
     l->posted++;
 }
 
-static void put(struct run_pipeline *p, enum direction d, int slot, enum step_content content)
+static void put(struct run_pipeline *p, struct chunk *k, enum direction d, int micro,
+                enum step_content content)
 {
-    struct lane *l = &p->lanes[d];
-    const struct step_message m = step_message(p->step, slot, content);
-    world_send(l->to, l->tag, m.data, m.bytes, &l->sending[slot]);
+    struct lane *l = &k->lanes[d];
+    const struct step_message m = step_message(p->step, slot_of(k, micro), content);
+    world_send(l->to.rank, tag_of(d, l->to.chunk), m.data, m.bytes,
+               &l->sending[micro % k->n_slots]);
     l->sent++;
 }
 
 /* The next micro-batch's slot is free, and what it has sent is on its way no more: what comes there
  * may come. */
-static void open_slots(struct run_pipeline *p)
+static void open_slots(struct run_pipeline *p, struct chunk *k)
 {
-    while (p->opened < p->n_micro && p->opened < p->ended + p->n_slots) {
-        const int slot = p->opened % p->n_slots;
-        if (!world_test(&p->lanes[ONWARD].sending[slot], 1) ||
-            !world_test(&p->lanes[BACK].sending[slot], 1))
+    while (k->opened < p->n_micro && k->opened < k->ended + k->n_slots) {
+        const int slot = k->opened % k->n_slots;
+        if (!world_test(&k->lanes[ONWARD].sending[slot], 1) ||
+            !world_test(&k->lanes[BACK].sending[slot], 1))
             return;
-        post(p, ONWARD, slot, p->ends ? STEP_HEAD_INPUT : STEP_INPUT);
-        post(p, BACK, slot, STEP_GRADIENT);
-        p->opened++;
+        post(p, k, ONWARD, k->opened, k->ends ? STEP_HEAD_INPUT : STEP_INPUT);
+        post(p, k, BACK, k->opened, STEP_GRADIENT);
+        k->opened++;
     }
 }
 
@@ -164,10 +211,13 @@ static void open_slots(struct run_pipeline *p)
 static void look_after(void *user)
 {
     struct run_pipeline *p = user;
-    open_slots(p);
-    for (int i = 0; i < N_DIRECTIONS; i++) {
-        world_test(p->lanes[i].receiving, p->n_slots);
-        world_test(p->lanes[i].sending, p->n_slots);
+    for (int i = 0; i < p->n_chunks; i++) {
+        struct chunk *k = &p->chunks[i];
+        open_slots(p, k);
+        for (int d = 0; d < N_DIRECTIONS; d++) {
+            world_test(k->lanes[d].receiving, k->n_slots);
+            world_test(k->lanes[d].sending, k->n_slots);
+        }
     }
 }
 
@@ -176,13 +226,14 @@ static void look_after(void *user)
 static int wait_for_job(struct run *r, const struct pipeline_job *j, bool *stopped)
 {
     struct run_pipeline *p = r->pipeline;
-    const int slot = j->micro % p->n_slots;
-    const bool first = j->work == PIPELINE_FORWARD && p->ends;
-    struct transfer *const in =
-        first ? NULL : &p->lanes[j->work == PIPELINE_BACKWARD ? BACK : ONWARD].receiving[slot];
+    struct chunk *k = &p->chunks[j->chunk];
+    const bool first = j->work == PIPELINE_FORWARD && k->ends;
+    struct transfer *const in = first ? NULL
+                                      : &k->lanes[j->work == PIPELINE_BACKWARD ? BACK : ONWARD]
+                                             .receiving[j->micro % k->n_slots];
     for (int times = 0;; world_pause(&times)) {
         look_after(p);
-        if (j->micro < p->opened && (in == NULL || world_test(in, 1)))
+        if (j->micro < k->opened && (in == NULL || world_test(in, 1)))
             return 0;
         if (interrupt_pending())
             return err_set(ERR_INTERRUPTED, "paused");
@@ -206,22 +257,33 @@ static int take_windows(struct run *r, int slot)
     return rc;
 }
 
+/* For the rank's first chunk, which keeps them until all others have had them. */
+static int begin_forward(struct run *r, const struct pipeline_job *j)
+{
+    const struct run_pipeline *p = r->pipeline;
+    const int slot = slot_of(&p->chunks[j->chunk], j->micro);
+    if (j->chunk == 0)
+        return take_windows(r, slot);
+    step_take_again(r->step, slot, slot_of(&p->chunks[0], j->micro));
+    return 0;
+}
+
 static void end_job(struct run *r, const struct pipeline_job *j)
 {
     struct run_pipeline *p = r->pipeline;
-    const int slot = j->micro % p->n_slots;
+    struct chunk *k = &p->chunks[j->chunk];
     switch (j->work) {
     case PIPELINE_FORWARD:
-        put(p, ONWARD, slot, STEP_OUTPUT);
+        put(p, k, ONWARD, j->micro, STEP_OUTPUT);
         break;
     case PIPELINE_HEAD:
-        put(p, BACK, slot, STEP_HEAD_GRADIENT);
+        put(p, k, BACK, j->micro, STEP_HEAD_GRADIENT);
         break;
     case PIPELINE_BACKWARD:
-        if (!p->ends)
-            put(p, BACK, slot, STEP_GRADIENT);
-        p->ended++;
-        if (p->ended % p->of_block == 0)
+        if (!k->ends)
+            put(p, k, BACK, j->micro, STEP_GRADIENT);
+        k->ended++;
+        if (++p->ended % (p->of_block * p->n_chunks) == 0)
             step_end_block(r->step, &r->sum);
         break;
     }
@@ -231,8 +293,8 @@ static int do_job(struct run *r, const struct pipeline_job *j, float scale)
 {
     static const enum step_part parts[] = {STEP_FORWARD, STEP_HEAD, STEP_BACKWARD};
     struct run_pipeline *p = r->pipeline;
-    const int slot = j->micro % p->n_slots;
-    int rc = j->work == PIPELINE_FORWARD ? take_windows(r, slot) : 0;
+    const int slot = slot_of(&p->chunks[j->chunk], j->micro);
+    int rc = j->work == PIPELINE_FORWARD ? begin_forward(r, j) : 0;
     if (rc == 0)
         rc = step_run_part(r->step, &(struct step_part_call){.part = parts[j->work],
                                                              .slot = slot,
@@ -247,10 +309,11 @@ static int do_job(struct run *r, const struct pipeline_job *j, float scale)
 
 static void wait_for_all(struct run_pipeline *p)
 {
-    for (int i = 0; i < N_DIRECTIONS; i++) {
-        world_wait(p->lanes[i].receiving, p->n_slots);
-        world_wait(p->lanes[i].sending, p->n_slots);
-    }
+    for (int k = 0; k < p->n_chunks; k++)
+        for (int i = 0; i < N_DIRECTIONS; i++) {
+            world_wait(p->chunks[k].lanes[i].receiving, p->chunks[k].n_slots);
+            world_wait(p->chunks[k].lanes[i].sending, p->chunks[k].n_slots);
+        }
 }
 
 void run_pipeline_begin(struct run *r)
@@ -259,9 +322,12 @@ void run_pipeline_begin(struct run *r)
     if (p == NULL)
         return;
     p->step = r->step;
-    p->opened = p->ended = 0;
-    for (int i = 0; i < N_DIRECTIONS; i++)
-        p->lanes[i].posted = p->lanes[i].sent = 0;
+    p->ended = 0;
+    for (int k = 0; k < p->n_chunks; k++) {
+        p->chunks[k].opened = p->chunks[k].ended = 0;
+        for (int i = 0; i < N_DIRECTIONS; i++)
+            p->chunks[k].lanes[i].posted = p->chunks[k].lanes[i].sent = 0;
+    }
 }
 
 int run_pipeline_go(struct run *r, float scale)
@@ -278,7 +344,7 @@ int run_pipeline_go(struct run *r, float scale)
         profile_resume(was);
         if (rc == 0 && !stopped)
             rc = do_job(r, j, scale);
-        r->micro = p->ended + 1;
+        r->micro = p->chunks[0].ended + 1;
     }
     if (rc == 0 && !stopped)
         wait_for_all(p);
@@ -287,62 +353,67 @@ int run_pipeline_go(struct run *r, float scale)
 
 /* ---- a step that does not go on ---- */
 
-/* Of a rank's lanes. */
-struct counts {
-    int posted[N_DIRECTIONS], sent[N_DIRECTIONS];
-};
-
-/* Those of both neighbours, which may be one rank. */
-static void exchange_counts(const struct run_pipeline *p, struct counts *before,
-                            struct counts *behind)
+/* Of all ranks. */
+static void gather_counts(struct run_pipeline *p)
 {
-    struct counts own;
-    struct transfer x[4] = {{.going = false}};
-    for (int i = 0; i < N_DIRECTIONS; i++) {
-        own.posted[i] = p->lanes[i].posted;
-        own.sent[i] = p->lanes[i].sent;
-    }
-    world_send(p->lanes[ONWARD].to, TAG_COUNTS, &own, sizeof own, &x[0]);
-    world_send(p->lanes[BACK].to, TAG_COUNTS, &own, sizeof own, &x[1]);
-    world_receive(p->lanes[ONWARD].from, TAG_COUNTS, before, sizeof *before, &x[2]);
-    world_receive(p->lanes[BACK].from, TAG_COUNTS, behind, sizeof *behind, &x[3]);
-    world_wait(x, 4);
+    struct counts own[STAGE_MAX_CHUNKS] = {0};
+    for (int k = 0; k < p->n_chunks; k++)
+        for (int i = 0; i < N_DIRECTIONS; i++) {
+            own[k].posted[i] = p->chunks[k].lanes[i].posted;
+            own[k].sent[i] = p->chunks[k].lanes[i].sent;
+        }
+    world_all_gather(p->counts, own, (size_t)p->most_chunks * sizeof *own);
 }
 
-/* What one has sent the other receives, and what one waits for the other sends. */
-static void even_out(struct run_pipeline *p, const struct counts neighbours[N_DIRECTIONS][2])
+static const struct counts *counts_of(const struct run_pipeline *p, struct neighbour n)
 {
-    int receive[N_DIRECTIONS], send[N_DIRECTIONS];
-    struct transfer x[2 * N_DIRECTIONS] = {{.going = false}};
-    for (int i = 0; i < N_DIRECTIONS; i++) {
-        const struct lane *l = &p->lanes[i];
-        receive[i] = neighbours[i][0].sent[i] - l->posted;
-        send[i] = neighbours[i][1].posted[i] - l->sent;
-    }
+    return &p->counts[n.rank * p->most_chunks + n.chunk];
+}
+
+/* What is left of a lane. */
+struct rest {
+    int receive, send;
+    struct transfer x[2];
+};
+
+/* Some of it; whether there is more. */
+static bool move_rest(struct run_pipeline *p, struct chunk *k, enum direction d, struct rest *rest)
+{
+    const struct lane *l = &k->lanes[d];
+    if (rest->receive > 0 && world_test(&rest->x[0], 1) && rest->receive-- > 0)
+        world_receive(l->from.rank, tag_of(d, (int)(k - p->chunks)), k->spare[2 * d], l->bytes,
+                      &rest->x[0]);
+    if (rest->send > 0 && world_test(&rest->x[1], 1) && rest->send-- > 0)
+        world_send(l->to.rank, tag_of(d, l->to.chunk), k->spare[2 * d + 1], l->bytes, &rest->x[1]);
+    world_test(l->sending, k->n_slots);
+    return rest->receive > 0 || rest->send > 0 || !world_test(rest->x, 2);
+}
+
+/* What one has sent the other receives, and what one waits for the other sends; of all chunks at
+ * once, since others may be at another. */
+static void even_out(struct run_pipeline *p)
+{
+    struct rest rests[STAGE_MAX_CHUNKS][N_DIRECTIONS] = {0};
+    for (int k = 0; k < p->n_chunks; k++)
+        for (int i = 0; i < N_DIRECTIONS; i++) {
+            const struct lane *l = &p->chunks[k].lanes[i];
+            rests[k][i].receive = counts_of(p, l->from)->sent[i] - l->posted;
+            rests[k][i].send = counts_of(p, l->to)->posted[i] - l->sent;
+        }
     for (int left = 1, times = 0; left > 0; world_pause(&times)) {
         left = 0;
-        for (int i = 0; i < N_DIRECTIONS; i++) {
-            const struct lane *l = &p->lanes[i];
-            if (receive[i] > 0 && world_test(&x[2 * i], 1) && receive[i]-- > 0)
-                world_receive(l->from, l->tag, p->spare[2 * i], l->bytes, &x[2 * i]);
-            if (send[i] > 0 && world_test(&x[2 * i + 1], 1) && send[i]-- > 0)
-                world_send(l->to, l->tag, p->spare[2 * i + 1], l->bytes, &x[2 * i + 1]);
-            left += (receive[i] > 0) + (send[i] > 0);
-        }
-        left += !world_test(x, 2 * N_DIRECTIONS);
-        world_test(p->lanes[ONWARD].sending, p->n_slots);
-        world_test(p->lanes[BACK].sending, p->n_slots);
+        for (int k = 0; k < p->n_chunks; k++)
+            for (int i = 0; i < N_DIRECTIONS; i++)
+                left += move_rest(p, &p->chunks[k], (enum direction)i, &rests[k][i]);
     }
 }
 
 void run_pipeline_settle(struct run *r)
 {
     struct run_pipeline *p = r->pipeline;
-    struct counts before, behind;
     if (p == NULL)
         return;
-    exchange_counts(p, &before, &behind);
-    /* By lane: of whom it comes, and to whom it goes. */
-    even_out(p, (const struct counts[N_DIRECTIONS][2]){{before, behind}, {behind, before}});
+    gather_counts(p);
+    even_out(p);
     wait_for_all(p);
 }

@@ -11,8 +11,9 @@ struct run;
 /* For a run that is built, by each rank alone; nothing where each has all layers. ERR_NOMEM. */
 int run_pipeline_open(struct run *r);
 void run_pipeline_close(struct run *r);
-/* How many micro-batches there are at once on this rank. */
-int run_pipeline_slots(const struct run *r);
+/* How many micro-batches there are at once on this rank: [STAGE_MAX_CHUNKS], by chunk of its
+ * layers; borrowed. */
+const int *run_pipeline_slots(const struct run *r);
 /* A step begins; on every rank, also where it then cannot go on. */
 void run_pipeline_begin(struct run *r);
 /*

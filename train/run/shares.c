@@ -8,12 +8,15 @@
 #include "train/run/scatter.h"
 #include "train/run/tensor_step.h"
 
+_Static_assert((int)OPTIMIZER_MAX_RUNS == (int)STAGE_MAX_SPANS,
+               "the optimizer has a run for each span");
+
 struct run_shares {
-    struct reduction *reductions[2]; /* of each span; NULL: there is one replica */
-    bool sliced;                     /* replicas have parts of the moments (zero=1) */
-    size_t *bounds;                  /* [replicas + 1] */
-    int *firsts;                     /* [replicas + 1], of the blocks of each */
-    bool *flags;                     /* [world] */
+    struct reduction *reductions[STAGE_MAX_SPANS]; /* of each span; NULL: there is one replica */
+    bool sliced;                                   /* replicas have parts of the moments (zero=1) */
+    size_t *bounds;                                /* [replicas + 1] */
+    int *firsts;                                   /* [replicas + 1], of the blocks of each */
+    bool *flags;                                   /* [world] */
 };
 
 /* ---- who has what ---- */
@@ -129,7 +132,7 @@ static int open_reductions(struct run *r)
 
 static void close_reductions(struct run_shares *k)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < STAGE_MAX_SPANS; i++) {
         reduction_free(k->reductions[i]);
         k->reductions[i] = NULL;
     }
@@ -207,7 +210,7 @@ void run_shares_add(struct run *r)
         run_scatter_finish(r);
         return;
     }
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < STAGE_MAX_SPANS; i++)
         if (k->reductions[i] != NULL)
             reduction_run(k->reductions[i], step_blocks(r->step), step_gradients(r->step), &r->sum,
                           !k->sliced);
@@ -221,22 +224,20 @@ void run_shares_spread_weights(struct run *r)
 {
     if (r->tensor != NULL)
         run_tensor_spread_weights(r);
-    for (int i = 0; i < 2 && r->shares != NULL && r->shares->sliced; i++)
+    for (int i = 0; i < STAGE_MAX_SPANS && r->shares != NULL && r->shares->sliced; i++)
         if (r->shares->reductions[i] != NULL)
             reduction_spread(r->shares->reductions[i], weights_block(&r->trainable),
                              dtype_bytes(r->trainable.dtype));
 }
 
-/* Of the windows of all replicas, on the first: those of this rank's layers. */
-static void join_stats(struct run *r)
+/* Of the windows of all replicas, on the first: those of some layers of this rank. */
+static void join_stats(struct run *r, struct layer_range layers)
 {
     const struct rank_group peers = layout_replicas(&r->layout);
-    const struct model_stage own =
-        layout_stage(&r->layout, layout_stage_of(&r->layout, world_rank()));
     struct activation_stats *a = &r->activation_stats;
     struct activation_sums theirs[N_ACTIVATION_SITES];
     for (int i = 1; i < peers.size; i++)
-        for (int layer = own.first; layer < own.last; layer++) {
+        for (int layer = layers.first; layer < layers.last; layer++) {
             if (peers.own == 0) {
                 world_receive_whole(group_rank(&peers, i), TAG_STATE, theirs, sizeof theirs);
                 activation_stats_join(a, layer, theirs);
@@ -247,22 +248,29 @@ static void join_stats(struct run *r)
         }
 }
 
+/* Some layers of a stage of the first replica, to rank 0. */
+static void move_stats(struct run *r, int stage, struct layer_range layers)
+{
+    struct activation_sums *at = r->activation_stats.total + layers.first * N_ACTIVATION_SITES;
+    const size_t bytes = (size_t)(layers.last - layers.first) * N_ACTIVATION_SITES * sizeof *at;
+    if (world_rank() == 0)
+        world_receive_whole(stage, TAG_STATE, at, bytes);
+    else if (world_rank() == stage)
+        world_send_whole(0, TAG_STATE, at, bytes);
+}
+
 void run_shares_gather_stats(struct run *r)
 {
-    const struct activation_stats *a = &r->activation_stats;
     const int rank = world_rank();
-    if (r->shares != NULL)
-        join_stats(r);
+    const struct model_stage own = layout_stage(&r->layout, layout_stage_of(&r->layout, rank));
+    for (int i = 0; i < own.n_chunks && r->shares != NULL; i++)
+        join_stats(r, own.chunks[i]);
     if (r->layout.stages == 1 || layout_replica_of(&r->layout, rank) > 0)
         return;
     for (int stage = 1; stage < r->layout.stages; stage++) {
         const struct model_stage s = layout_stage(&r->layout, stage);
-        struct activation_sums *at = a->total + s.first * N_ACTIVATION_SITES;
-        const size_t bytes = (size_t)(s.last - s.first) * N_ACTIVATION_SITES * sizeof *at;
-        if (rank == 0)
-            world_receive_whole(stage, TAG_STATE, at, bytes);
-        else if (rank == stage)
-            world_send_whole(0, TAG_STATE, at, bytes);
+        for (int i = 0; i < s.n_chunks; i++)
+            move_stats(r, stage, s.chunks[i]);
     }
 }
 

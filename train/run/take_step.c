@@ -23,6 +23,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- from its beginning ---- */
 
@@ -51,7 +52,7 @@ int run_fit_team(struct run *r)
     r->threads = par_threads();
     if (r->pipeline != NULL) {
         s.stage = r->weights.stage;
-        s.slots = run_pipeline_slots(r);
+        memcpy(s.slots, run_pipeline_slots(r), sizeof s.slots);
     }
     run_tensor_fit(r, &s);
     if (!r->phased.streams) {
@@ -382,7 +383,7 @@ static int run_stages(struct run *r)
 
 int run_take_step(struct run *r)
 {
-    int rc = r->pipeline != NULL  ? run_stages(r)
+    int rc = r->pipeline != NULL ? run_stages(r)
              : r->phased.streams ? take_phased(r)
                                  : take_micro_batches(r);
     if ((rc = run_ranks_meet(r, rc)) != 0) {

@@ -33,18 +33,19 @@ struct step_config {
                                     (gradient_blocks.h); 0: 1 */
     int first_block, last_block; /* those computed here, up to last_block - 1; 0, 0: all */
     int block_batches;           /* micro-batches of a gradient block; 0: not known */
-    bool taken;                  /* by a gradient_taker (gradient_taker.h), which then must be set */
-    int64_t step_tokens;         /* of all micro-batches of a step, at most; 0: not known */
-    int attention_pieces;        /* into which a sequence's queries are divided in the backward of
-                                    attention (attention_serialisation), with the same bits;
-                                    0: as fits the CPU cache */
-    struct model_stage stage;    /* what this step has of the model, where there are slots */
-    int slots;                   /* micro-batches whose activations there are at once; 0: the whole
-                                    model is here, and one is done after another */
-    const struct shard *shard;   /* what this step has of each tensor (model/shard.h), borrowed, with
-                                    a link, and loss_rows that are those of all; a pass is then not
-                                    interrupted, since others wait for it. NULL: all */
-    bool phased;                 /* weights and gradients are on disk (phased.h) */
+    bool taken;               /* by a gradient_taker (gradient_taker.h), which then must be set */
+    int64_t step_tokens;      /* of all micro-batches of a step, at most; 0: not known */
+    int attention_pieces;     /* into which a sequence's queries are divided in the backward of
+                                 attention (attention_serialisation), with the same bits;
+                                 0: as fits the CPU cache */
+    struct model_stage stage; /* what this step has of the model, where there are slots */
+    int slots[STAGE_MAX_CHUNKS]; /* of each chunk of these: micro-batches whose activations there
+                                    are at once. The first 0: the whole model is here, and one is
+                                    done after another */
+    const struct shard *shard; /* what this step has of each tensor (model/shard.h), borrowed, with
+                                  a link, and loss_rows that are those of all; a pass is then not
+                                  interrupted, since others wait for it. NULL: all */
+    bool phased;               /* weights and gradients are on disk (phased.h) */
     struct dropout_config dropout;
     const struct adapter_config *adapter; /* for step_bytes: the trainable adapter; NULL: all
                                              parameters are. step_new asks the weights. */

@@ -13,8 +13,10 @@
 
 enum block { GRADIENTS, ACTIVATIONS, SCRATCH, LOGITS_BLOCK, WINDOW, EMBEDDING, WAITING, N_BLOCKS };
 
-/* A micro-batch between its forward and its backward. */
+/* A micro-batch between its forward and its backward through a chunk of the stage. */
 struct slot {
+    struct layer_range range; /* the chunk's layers */
+    bool ends; /* and those outside the layers: the first chunk of the stage that has */
     struct activations *layers; /* [L+1] */
     struct saved saved;         /* float16 */
     struct forward_seq *seqs;   /* [batch] */
@@ -23,7 +25,7 @@ struct slot {
     const token_id *ids, *labels; /* [n_seqs,length] */
     /* In a pipeline: */
     token_id *own_ids, *own_labels; /* what these are then */
-    float *gradient;      /* [rows,C], of the output of the stage's layers, then of their input */
+    float *gradient;      /* [rows,C], of the output of the chunk's layers, then of their input */
     float *head_gradient; /* [rows,C], of the output of the model's layers */
 };
 

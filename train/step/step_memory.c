@@ -14,12 +14,22 @@ static const char *const block_names[N_BLOCKS] = {
     "gradients",       "activations",        "training scratch", "training logits",
     "gradient window", "embedding gradient", "gradient blocks"};
 
+/* Those of the first chunk come first. */
+static int slot_chunk(const struct step *x, int slot)
+{
+    int chunk = 0;
+    for (; chunk + 1 < x->stage.n_chunks && slot >= x->config.slots[chunk]; chunk++)
+        slot -= x->config.slots[chunk];
+    return chunk;
+}
+
 static void carve_slots(struct step *x, struct arena *a, const struct config *c, size_t rows)
 {
     const size_t gradient = rows * (size_t)c->n_embd * sizeof(float);
     x->slots = arena_take(a, (size_t)x->n_slots * sizeof *x->slots);
     for (int i = 0; i < x->n_slots; i++) {
-        struct slot s = {0};
+        const int chunk = slot_chunk(x, i);
+        struct slot s = {.range = x->stage.chunks[chunk], .ends = x->stage.ends && chunk == 0};
         s.layers = arena_take(a, ((size_t)c->n_layer + 1) * sizeof *s.layers);
         s.seqs = arena_take(a, (size_t)x->config.batch * sizeof *s.seqs);
         if (!x->stage.alone) {
@@ -27,7 +37,7 @@ static void carve_slots(struct step *x, struct arena *a, const struct config *c,
             s.own_labels = arena_take(a, rows * sizeof *s.own_labels);
             s.gradient = arena_take(a, gradient);
         }
-        if (!x->stage.alone && x->stage.ends)
+        if (!x->stage.alone && s.ends)
             s.head_gradient = arena_take(a, gradient);
         if (x->slots != NULL)
             x->slots[i] = s;
@@ -103,12 +113,15 @@ static void carve_activations(struct step *x, struct arena *a, const struct conf
                               enum dtype dtype)
 {
     const int rows = x->config.batch * x->config.length;
-    const struct activation_range range = {x->stage.first, x->stage.last, x->stage.ends};
     struct common_activations common = {0};
     struct saved_common half = {0};
     if (x->config.phased)
         carve_shared(x, a, c, dtype);
     for (int i = 0; i < x->n_slots && !x->config.phased; i++) {
+        const int chunk = slot_chunk(x, i);
+        const struct layer_range layers = x->stage.chunks[chunk];
+        const struct activation_range range = {layers.first, layers.last,
+                                               x->stage.ends && chunk == 0};
         struct slot none = {0}, *s = a->base == NULL ? &none : &x->slots[i];
         if (dtype == DTYPE_F16)
             saved_carve(&s->saved, s->layers, a, c, rows, x->recompute, range, &half);
@@ -154,10 +167,11 @@ static size_t waiting_bytes(const struct step *x, const struct config *c, enum d
 
 static void size_step(struct step *x, const struct config *c, enum dtype dtype)
 {
-    const bool staged = x->config.slots > 0;
-    x->n_slots = staged ? x->config.slots : 1;
-    x->stage = staged ? x->config.stage
-                      : (struct model_stage){.last = c->n_layer, .ends = true, .alone = true};
+    const bool staged = x->config.slots[0] > 0;
+    x->stage = staged ? x->config.stage : stage_whole(c->n_layer);
+    x->n_slots = staged ? 0 : 1;
+    for (int i = 0; i < x->stage.n_chunks && staged; i++)
+        x->n_slots += x->config.slots[i];
     struct arena scratch = {0}, activations = {0}, embedding = {0};
     const bool adapted = x->config.adapter != NULL;
     x->loss.slice_columns = step_loss_columns(c, &x->config);
@@ -205,7 +219,10 @@ double stage_params(const struct config *c, const struct model_stage *stage)
     one.n_layer = 2;
     const double layer = (double)config_params(&one) - (double)config_params(&none),
                  outside = (double)config_params(&none) - layer;
-    return layer * (stage->last - stage->first) + (stage->ends ? outside : 0);
+    int n = 0;
+    for (int i = 0; i < stage->n_chunks; i++)
+        n += stage->chunks[i].last - stage->chunks[i].first;
+    return layer * n + (stage->ends ? outside : 0);
 }
 
 /* What is touched of what is mapped. */
@@ -215,7 +232,7 @@ static struct step_bytes touched_bytes(const struct step *x, const struct config
     struct step_bytes out = x->bytes;
     if (x->stage.alone)
         return out;
-    const struct model_stage layer = {.last = 1, .ends = x->stage.ends};
+    const struct model_stage layer = {.n_chunks = 1, .chunks = {{0, 1}}, .ends = x->stage.ends};
     out.gradients = (size_t)stage_params(c, &x->stage) * dtype_bytes(dtype);
     out.waiting = (size_t)x->gradient_blocks.n_waiting * out.gradients;
     out.embedding = x->stage.ends ? out.embedding : 0;

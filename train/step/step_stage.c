@@ -21,12 +21,18 @@ void step_take(struct step *x, int slot, const token_id *ids, const token_id *la
     s->sequence = sequence;
 }
 
+void step_take_again(struct step *x, int slot, int from)
+{
+    const struct slot *s = &x->slots[from];
+    step_take(x, slot, s->ids, s->labels, s->n_seqs, s->length, s->sequence);
+}
+
 struct step_message step_message(struct step *x, int slot, enum step_content content)
 {
     const struct slot *s = &x->slots[slot];
     const struct config *c = &x->weights->view.config;
     const size_t n = (size_t)x->config.batch * (size_t)x->config.length * (size_t)c->n_embd;
-    int layer = x->stage.first;
+    int layer = s->range.first;
     if (content == STEP_GRADIENT)
         return (struct step_message){s->gradient, n * sizeof(float)};
     if (content == STEP_HEAD_GRADIENT)
@@ -34,7 +40,7 @@ struct step_message step_message(struct step *x, int slot, enum step_content con
     if (content == STEP_HEAD_INPUT)
         layer = c->n_layer;
     else if (content == STEP_OUTPUT)
-        layer = x->stage.last;
+        layer = s->range.last;
     if (x->weights->dtype == DTYPE_F16) /* rounded already: nothing is lost */
         return (struct step_message){s->saved.layers[layer].x, n * sizeof(uint16_t)};
     return (struct step_message){s->layers[layer].x, n * sizeof(float)};
@@ -44,20 +50,21 @@ struct step_message step_message(struct step *x, int slot, enum step_content con
 static void find_pieces(struct step_pass *pass, enum step_part part)
 {
     const struct step *x = pass->x;
+    const struct slot *s = x->slot;
     const struct pieces n = step_pieces(x, true);
     const int n_layer = x->weights->view.config.n_layer, backward = n.forward + n.loss + 1;
     switch (part) {
     case STEP_FORWARD:
-        pass->first = x->stage.ends ? 0 : x->stage.first + 1;
-        pass->last = x->stage.last + 1;
+        pass->first = s->ends ? 0 : s->range.first + 1;
+        pass->last = s->range.last + 1;
         break;
     case STEP_HEAD:
         pass->first = n_layer + 1;
         pass->last = backward;
         break;
     case STEP_BACKWARD:
-        pass->first = backward + 2 * (n_layer - x->stage.last);
-        pass->last = backward + 2 * (n_layer - x->stage.first) + x->stage.ends;
+        pass->first = backward + 2 * (n_layer - s->range.last);
+        pass->last = backward + 2 * (n_layer - s->range.first) + s->ends;
         break;
     }
 }
@@ -80,8 +87,8 @@ static void enter_part(const struct part_job *j, struct backward_thread *p)
     struct step *x = j->pass.x;
     const struct slot *s = x->slot;
     profile_set(PART_REST);
-    if (j->part == STEP_FORWARD && !x->stage.ends)
-        saved_load_x(&s->saved, s->layers, x->stage.first, p->thread, p->n_threads);
+    if (j->part == STEP_FORWARD && !s->ends)
+        saved_load_x(&s->saved, s->layers, s->range.first, p->thread, p->n_threads);
     if (j->part == STEP_HEAD) {
         saved_load_x(&s->saved, s->layers, x->weights->view.config.n_layer, p->thread,
                      p->n_threads);

@@ -8,8 +8,10 @@
  *   in         STEP_INPUT         STEP_HEAD_INPUT             STEP_GRADIENT
  *   out        STEP_OUTPUT        STEP_HEAD_GRADIENT          STEP_GRADIENT
  *
- * The stage with the ends has no STEP_INPUT, and the head alone has the loss. Backwards, and heads,
- * are done in the order of micro-batches, and then the bits are those of step_run.
+ * A slot is of one of the stage's chunks of layers; those of the first come first. The first chunk
+ * of the stage with the ends has no STEP_INPUT, and the head alone has the loss. Backwards of a
+ * chunk, and heads, are done in the order of micro-batches, and then the bits are those of
+ * step_run.
  */
 #include "train/step/step.h"
 
@@ -25,6 +27,8 @@ struct step_message step_message(struct step *x, int slot, enum step_content con
 /* A micro-batch takes a slot until its backward is done; arguments as of step_run, copied. */
 void step_take(struct step *x, int slot, const token_id *ids, const token_id *labels, int batch,
                int length, uint64_t sequence);
+/* The same one in a slot of another chunk, as it is in `from`. */
+void step_take_again(struct step *x, int slot, int from);
 /* One part; the head adds to sums. Until it is done, `meanwhile` is called now and then, by this
  * thread. ERR_INTERRUPTED: after Ctrl-C, the step must begin anew. */
 struct step_part_call {

@@ -124,15 +124,28 @@ size_t weights_window(const struct config *c, enum dtype dtype)
 
 /* ---- a stage ---- */
 
+/* Behind those there are, or joined to the last. */
+static void add_span(struct spans *s, size_t first, size_t last)
+{
+    struct span *before = s->n > 0 ? &s->at[s->n - 1] : NULL;
+    if (before != NULL && before->first + before->n == first)
+        before->n = last - before->first;
+    else
+        s->at[s->n++] = (struct span){first, last - first};
+}
+
 struct spans weights_spans(const struct weights *w, const struct model_stage *stage)
 {
-    const size_t first = layer_span(w, stage->first).first, last = layer_span(w, stage->last).first,
-                 behind = layer_span(w, w->view.config.n_layer).first;
-    if (!stage->ends)
-        return (struct spans){.n = 1, .at = {{first, last - first}}};
-    if (last == behind)
-        return (struct spans){.n = 1, .at = {{0, w->n}}};
-    return (struct spans){.n = 2, .at = {{0, last}, {behind, w->n - behind}}};
+    const size_t behind = layer_span(w, w->view.config.n_layer).first;
+    struct spans out = {0};
+    for (int i = 0; i < stage->n_chunks; i++) {
+        const bool begins = stage->ends && i == 0;
+        const size_t first = begins ? 0 : layer_span(w, stage->chunks[i].first).first;
+        add_span(&out, first, layer_span(w, stage->chunks[i].last).first);
+    }
+    if (stage->ends)
+        add_span(&out, behind, w->n);
+    return out;
 }
 
 void weights_drop_others(struct weights *w)

@@ -174,7 +174,7 @@ static int read_weights(struct weights *w, struct filling *filling, const struct
 int weights_init(struct weights *w, const struct model *m, const struct source *open,
                  enum dtype dtype, const struct progress *p)
 {
-    const struct model_stage all = {.last = m->config.n_layer, .ends = true, .alone = true};
+    const struct model_stage all = stage_whole(m->config.n_layer);
     return weights_init_stage(w, m, open, dtype, &all, p);
 }
 
@@ -220,12 +220,12 @@ int weights_init_shard(struct weights *w, struct weights *own, const struct mode
                        const struct source *open, enum dtype dtype, const struct shard *s,
                        const struct progress *p)
 {
-    const struct model_stage all = {.last = m->config.n_layer, .ends = true};
+    struct model_stage all = stage_whole(m->config.n_layer);
     struct filling f = {.shard = own};
     struct config shape;
-    *w = (struct weights){.dtype = dtype, .stage = all};
     *own = (struct weights){.dtype = dtype, .stage = all};
-    own->stage.alone = true;
+    all.alone = false;
+    *w = (struct weights){.dtype = dtype, .stage = all};
     shard_config(&shape, &m->config, s);
     shard_cursor_init(&f.cursor, &m->config, s);
     int rc = weights_allocate(own, &shape, NULL);
@@ -240,8 +240,7 @@ int weights_init_on_disk(struct weights *w, const struct model *m, const struct 
                          enum dtype dtype, const struct progress *p,
                          const struct weights_place *place)
 {
-    *w = (struct weights){.dtype = dtype,
-                          .stage = {.last = m->config.n_layer, .ends = true, .alone = true}};
+    *w = (struct weights){.dtype = dtype, .stage = stage_whole(m->config.n_layer)};
     struct filling f = {.shard = NULL};
     return init_weights(w, &f, m, open, place, p);
 }

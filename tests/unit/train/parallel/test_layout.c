@@ -83,8 +83,9 @@ static void ranks_have_their_places(void **state)
     assert_int_equal(layout_stage_of(&l, 4), 1);
     assert_int_equal(layout_replica_of(&l, 4), 1);
     const struct model_stage first = layout_stage(&l, 0), last = layout_stage(&l, 2);
-    assert_true(first.ends && !first.alone && first.first == 0 && first.last == 0);
-    assert_true(!last.ends && last.first == 4 && last.last == 12);
+    assert_true(first.ends && !first.alone && first.n_chunks == 1);
+    assert_true(first.chunks[0].first == 0 && first.chunks[0].last == 0);
+    assert_true(!last.ends && last.chunks[0].first == 4 && last.chunks[0].last == 12);
     layout_init(&l, 12, 3);
     l.tensor = 2;
     assert_int_equal(layout_rank(&l, 2, 0), 4);
@@ -92,16 +93,82 @@ static void ranks_have_their_places(void **state)
     assert_int_equal(layout_tensor_of(&l, 5), 1);
     assert_int_equal(layout_stage_of(&l, 5), 0);
     const struct model_stage all = layout_stage(&l, 0);
-    assert_true(all.ends && all.alone && all.last == 12);
+    assert_true(all.ends && all.alone && all.n_chunks == 1 && all.chunks[0].last == 12);
+}
+
+/* Chunk by chunk round the stages come all layers, each once, and a stage has those of its list. */
+static void check_chunks(const char *list, int n_layer, int chunks)
+{
+    struct layout l;
+    int at = 0, of[8] = {0};
+    assert_ok(layout_read(&l, list, n_layer));
+    assert_ok(layout_divide(&l, chunks));
+    const struct chunk_ring ring = layout_ring(&l);
+    for (int i = 0; i < chunk_ring_size(&ring); i++) {
+        const int stage = chunk_ring_stage(&ring, i), chunk = chunk_ring_chunk(&ring, i);
+        assert_int_equal(chunk_ring_place(&ring, stage, chunk), i);
+        const struct layer_range r = layout_chunk(&l, stage, chunk);
+        assert_int_equal(r.first, at);
+        assert_true(r.last > r.first || i == 0);
+        const struct model_stage s = layout_stage(&l, stage);
+        assert_int_equal(s.chunks[chunk].first, r.first);
+        assert_int_equal(s.chunks[chunk].last, r.last);
+        of[stage] += r.last - r.first;
+        at = r.last;
+    }
+    assert_int_equal(at, n_layer);
+    for (int i = 0; i < l.stages; i++) {
+        assert_int_equal(of[i], l.layers[i]);
+        assert_int_equal(layout_stage(&l, i).n_chunks, i == 0 && l.layers[0] == 0 ? 1 : chunks);
+    }
+}
+
+static void chunks_take_turns(void **state)
+{
+    (void)state;
+    check_chunks("6,6", 12, 1);
+    check_chunks("6,6", 12, 3);
+    check_chunks("3,4,5", 12, 2);
+    check_chunks("3,4,5", 12, 3);
+    check_chunks("0,4,4,4", 12, 1);
+    check_chunks("0,4,4,4", 12, 4);
+    check_chunks("0,5,7", 12, 2);
+    check_chunks("16,16", 32, 16);
+}
+
+static void chunks_without_layers_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list;
+        int chunks;
+        const char *sentence;
+    } wrong[] = {
+        {"none", 2,
+         "virtual_stages is 2, but layers_per_device makes no pipeline: virtual_stages=1"},
+        {"0,12", 2,
+         "virtual_stages is 2, but one device of layers_per_device has all layers: "
+         "virtual_stages=1"},
+        {"9,3", 4,
+         "virtual_stages is 4, but device 1 of layers_per_device has 3 layers: virtual_stages=3"},
+        {"1,11", 2,
+         "virtual_stages is 2, but device 0 of layers_per_device has 1 layer: virtual_stages=1"},
+    };
+    struct layout l;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_ok(layout_read(&l, wrong[i].list, 12));
+        assert_int_equal(layout_divide(&l, wrong[i].chunks), ERR_RANGE);
+        assert_string_equal(err_text(), wrong[i].sentence);
+        assert_int_equal(l.chunks, 1);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_are_read),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-        cmocka_unit_test(suggestions_are_even),
-        cmocka_unit_test(ranks_have_their_places),
+        cmocka_unit_test(lists_are_read),       cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(suggestions_are_even), cmocka_unit_test(ranks_have_their_places),
+        cmocka_unit_test(chunks_take_turns),    cmocka_unit_test(chunks_without_layers_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static void act_rank(void *arg)
     struct shard shard;
     struct shard_cursor at;
     struct shard_run run;
-    struct weights own = {.dtype = DTYPE_F32, .stage = {.last = 2, .ends = true, .alone = true}};
+    struct weights own = {.dtype = DTYPE_F32, .stage = stage_whole(2)};
     struct step_config s = x->s;
     struct step_result sums = {0}, unlearned = {0};
     struct sum_ring *ring;

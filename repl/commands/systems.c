@@ -7,6 +7,7 @@
 #define POPXL "PopXL GPT-3"
 #define LANGUINI "Languini GPT"
 #define NANO "nanoGPT"
+#define MEGATRON "Megatron-LM"
 
 /* clang-format off */
 static const struct system_option table[] = {
@@ -285,6 +286,13 @@ static const struct system_option table[] = {
 {NANO, "weight_decay, beta1, beta2, grad_clip", "optimizer.weight_decay, optimizer.beta1, optimizer.beta2, optimizer.grad_clip", ""},
 {NANO, "dtype", "training.precision", "float16 with loss scaling, without a float32 copy of the weights; no bfloat16"},
 {NANO, "device, compile, backend", "", "CPU, no compilation"},
+
+/* NVIDIA/Megatron-LM megatron/training/arguments.py: how a model is divided */
+{MEGATRON, "--tensor-model-parallel-size", "execution.tensor_parallel", "with the bits of one process"},
+{MEGATRON, "--pipeline-model-parallel-size", "execution.layers_per_device", "a list of as many numbers: the layers of each process"},
+{MEGATRON, "--num-virtual-stages-per-pipeline-rank", "execution.virtual_stages", "the same number; any number of micro-batches will do"},
+{MEGATRON, "--num-layers-per-virtual-pipeline-stage", "execution.virtual_stages", "the layers of a process divided by it"},
+{MEGATRON, "--use-distributed-optimizer", "execution.zero", "zero=1; zero=2 divides summed gradients too"},
 };
 /* clang-format on */
 

@@ -42,9 +42,10 @@ static double moment_bytes(const struct run_config *c)
 /* Of a shard: weights, gradients and activations of a model of its shape; and the slice that the
  * process updates, with its gradients. */
 static int find_shard_bytes(double *out, const struct run_config *c, const struct config *shape,
-                            struct step_config *step, int own, int n)
+                            struct step_config *step, const struct layout *l, int own)
 {
     const enum dtype precision = (enum dtype)c->training.precision;
+    const int n = l->tensor;
     struct shard s, first;
     struct config here;
     struct step_bytes b;
@@ -58,9 +59,9 @@ static int find_shard_bytes(double *out, const struct run_config *c, const struc
         return rc;
     const double each = (double)dtype_bytes(precision), slice = (double)config_params(shape) / n;
     *out = (double)config_params(&here) * each + 2 * (double)b.window +
-           slice * (2 * each + moment_bytes(c)) + (double)b.gradients + (double)b.waiting +
-           (double)b.embedding + (double)b.activations + (double)b.logits + (double)b.scratch +
-           (double)shard_exchange_bytes();
+           slice * (2 * each + moment_bytes(c) / (c->execution.zero > 0 ? l->replicas : 1)) +
+           (double)b.gradients + (double)b.waiting + (double)b.embedding + (double)b.activations +
+           (double)b.logits + (double)b.scratch + (double)shard_exchange_bytes();
     return 0;
 }
 
@@ -88,7 +89,7 @@ static int find_bytes(double *out, struct device_pipeline *p, const struct run_c
     division_share(step.gradient_blocks, l->replicas, layout_replica_of(l, rank), &step.first_block,
                    &step.last_block);
     if (l->tensor > 1)
-        return find_shard_bytes(out, c, shape, &step, layout_tensor_of(l, rank), l->tensor);
+        return find_shard_bytes(out, c, shape, &step, l, layout_tensor_of(l, rank));
     int rc = plan_pipeline(p, c, shape, l, step.last_block - step.first_block);
     step.stage = layout_stage(l, stage);
     for (int i = 0; i < step.stage.n_chunks && rc == 0; i++)

@@ -80,9 +80,11 @@ static int refuse_beside_tensor(const struct run_config *c)
                 n);
         return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel), RUN_ROW(lora.rank));
     }
-    if (e->zero > 0) {
-        err_set(ERR_RANGE, "zero is %d, but tensor_parallel=%d divides the moments itself: zero=0",
-                e->zero, n);
+    if (e->zero > 1) {
+        err_set(ERR_RANGE,
+                "zero=2 is not for shards, of which tensor_parallel=%d gives each process one: "
+                "zero=1",
+                n);
         return RUN_BLAME(c, RUN_ROW(execution.zero), RUN_ROW(execution.tensor_parallel));
     }
     if (e->phased) {

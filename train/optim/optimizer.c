@@ -226,7 +226,7 @@ void optimizer_set_share(struct optimizer *o, const struct optimizer_share *s)
         o->own.first[i] = optimizer_pieces(o, s->runs[i].first);
         o->own.n[i] = optimizer_pieces(o, s->runs[i].last) - o->own.first[i];
     }
-    o->first_gradient = s->own_gradients ? s->runs[0].first : 0;
+    o->first_gradient = s->first_gradient;
 }
 
 float optimizer_limit(const struct optimizer *o)

@@ -80,7 +80,8 @@ void optimizer_free(struct optimizer *o);
  * those given to optimizer_new. */
 void optimizer_configure(struct optimizer *o, const struct optimizer_config *c);
 /* Where n slices of the elements first to last - 1 begin, whole pieces of work each and about as
- * long as each other: bounds [n + 1], in elements. first and last are where tensors begin. */
+ * long as each other: bounds [n + 1], in elements. first and last are where tensors or slices
+ * begin, or the end. */
 void optimizer_slices(const struct optimizer *o, size_t first, size_t last, int n, size_t *bounds);
 /* The same of all elements, before there is an optimizer. */
 void optimizer_layout_slices(const struct optimizer_layout *l, int n, size_t *bounds);

@@ -50,7 +50,7 @@ struct optimizer_share {
         size_t first,
             last; /* elements first to last - 1, whole pieces of work (optimizer_slices) */
     } runs[OPTIMIZER_MAX_RUNS]; /* [n_runs], one behind another */
-    bool own_gradients;         /* there is one run, and gradients given are its own alone */
+    size_t first_gradient;      /* the element with which gradients that are given begin */
     /* Give all processes the sums [pieces][2] of each one's pieces. */
     void (*spread_sums)(void *user, double *sums);
     /* Whether it is so in any. */

@@ -19,5 +19,9 @@ static inline int group_rank(const struct rank_group *g, int place)
 }
 /* By all of the group: the n bytes of each, one after another, to all. */
 void group_all_gather(const struct rank_group *g, void *all, const void *own, size_t n);
+/* By all of the group: each one's slice of data to all. bounds [size + 1], where slices begin, in
+ * elements of so many bytes; x [2 * size], for messages. */
+void group_spread(const struct rank_group *g, const size_t *bounds, void *data, size_t each,
+                  struct transfer *x);
 
 #endif

@@ -294,21 +294,5 @@ void reduction_run(struct reduction *r, struct gradient_blocks *b, void *gradien
 
 void reduction_spread(struct reduction *r, void *data, size_t each)
 {
-    struct transfer *x = r->flights[0].transfers;
-    const int own = r->group.own;
-    for (int k = 0; k < r->n_parts; k++) {
-        int going = 0;
-        size_t n, n_other;
-        const size_t at = slice_part(r, own, k, &n);
-        for (int other = 0; other < r->group.size; other++) {
-            const size_t from = slice_part(r, other, k, &n_other);
-            if (other != own && n > 0)
-                world_send(group_rank(&r->group, other), TAG_WHOLE, (char *)data + at * each,
-                           n * each, &x[going++]);
-            if (other != own && n_other > 0)
-                world_receive(group_rank(&r->group, other), TAG_WHOLE, (char *)data + from * each,
-                              n_other * each, &x[going++]);
-        }
-        world_wait(x, going);
-    }
+    group_spread(&r->group, r->bounds, data, each, r->flights[0].transfers);
 }

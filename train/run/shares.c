@@ -17,6 +17,7 @@ struct run_shares {
     size_t *bounds;                                /* [replicas + 1] */
     int *firsts;                                   /* [replicas + 1], of the blocks of each */
     bool *flags;                                   /* [world] */
+    struct transfer *transfers;                    /* [2 * replicas] */
 };
 
 /* ---- who has what ---- */
@@ -87,11 +88,12 @@ static bool is_any(void *user, bool here)
 
 static void open_share(struct run *r)
 {
-    struct optimizer_share share = {.own_gradients = r->scatter != NULL || r->tensor != NULL,
-                                    .spread_sums = spread_sums,
-                                    .any = is_any,
-                                    .user = r};
+    struct optimizer_share share = {.spread_sums = spread_sums, .any = is_any, .user = r};
     const struct spans own = rank_spans(r, world_rank(), SHARE_STATE);
+    if (r->tensor != NULL)
+        share.first_gradient = stage_spans(r, world_rank()).at[0].first;
+    else if (r->scatter != NULL)
+        share.first_gradient = own.at[0].first;
     for (int i = 0; i < own.n; i++) {
         share.runs[i].first = own.at[i].first;
         share.runs[i].last = own.at[i].first + own.at[i].n;
@@ -173,7 +175,8 @@ int run_shares_open(struct run *r, bool (*stopped)(struct run *r))
     k->bounds = mem_array((size_t)r->layout.replicas + 1, sizeof *k->bounds);
     k->flags = mem_array((size_t)world_size(), sizeof *k->flags);
     k->firsts = mem_array((size_t)r->layout.replicas + 1, sizeof *k->firsts);
-    if (k->bounds == NULL || k->flags == NULL || k->firsts == NULL)
+    k->transfers = mem_array(2 * (size_t)r->layout.replicas, sizeof *k->transfers);
+    if (k->bounds == NULL || k->flags == NULL || k->firsts == NULL || k->transfers == NULL)
         return ERR_NOMEM;
     division_even(k->firsts, r->config.training.gradient_blocks, r->layout.replicas);
     if (r->layout.replicas > 1)
@@ -195,6 +198,7 @@ void run_shares_close(struct run *r)
     mem_free(k->bounds);
     mem_free(k->firsts);
     mem_free(k->flags);
+    mem_free(k->transfers);
     mem_free(k);
     r->shares = NULL;
 }
@@ -213,17 +217,32 @@ void run_shares_add(struct run *r)
     for (int i = 0; i < STAGE_MAX_SPANS; i++)
         if (k->reductions[i] != NULL)
             reduction_run(k->reductions[i], step_blocks(r->step), step_gradients(r->step), &r->sum,
-                          !k->sliced);
+                          !k->sliced || r->tensor != NULL);
     if (r->layout.stages > 1)
         world_broadcast(&r->sum, sizeof r->sum, 0);
     if (r->tensor != NULL)
         run_tensor_gather_gradients(r);
 }
 
+/* Of this rank's slice, which its peers have updated in parts. */
+static void join_slice(struct run *r)
+{
+    struct run_shares *k = r->shares;
+    const struct rank_group peers = layout_replicas(&r->layout);
+    const struct span s = stage_spans(r, world_rank()).at[0];
+    optimizer_slices(r->optimizer, s.first, s.first + s.n, peers.size, k->bounds);
+    group_spread(&peers, k->bounds, weights_block(&r->weights), dtype_bytes(r->weights.dtype),
+                 k->transfers);
+}
+
 void run_shares_spread_weights(struct run *r)
 {
-    if (r->tensor != NULL)
+    if (r->tensor != NULL) {
+        if (r->shares->sliced)
+            join_slice(r);
         run_tensor_spread_weights(r);
+        return;
+    }
     for (int i = 0; i < STAGE_MAX_SPANS && r->shares != NULL && r->shares->sliced; i++)
         if (r->shares->reductions[i] != NULL)
             reduction_spread(r->shares->reductions[i], weights_block(&r->trainable),

@@ -3,9 +3,9 @@
 /*
  * Who has what of a run of several ranks (train/parallel/layout.h). A stage of a pipeline has the
  * weights, gradients and moments of its layers, a rank of tensor parallelism a slice of the weights
- * and moments, which it updates (tensor_step.h); with zero=1 each replica of a stage has a part of
- * its moments, and updates that part of the weights. What rank 0 writes to files or shows, it
- * gathers first, in the blocks of the whole model that each rank has reserved.
+ * and moments, which it updates (tensor_step.h); with zero=1 each replica of a stage, or of a
+ * slice, has a part of its moments, and updates that part of the weights. What rank 0 writes to
+ * files or shows, it gathers first, in the blocks of the whole model that each rank has reserved.
  *
  *   gradients   added up by the replicas of each stage
  *   norms       of all pieces to all ranks

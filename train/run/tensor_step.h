@@ -10,8 +10,10 @@
  *                              |                ^
  *   slice                  gradients -------> weights, moments
  *
- * r->weights are the whole block, of which this rank has its slice. Nothing is computed twice but
- * what is C wide; a rank that stops does so between two micro-batches, with all of its replica.
+ * With zero=1 replicas divide the moments of a slice, and each has the others' part of its weights
+ * from them (shares.h). r->weights are the whole block, of which this rank has its slice. Nothing
+ * is computed twice but what is C wide; a rank that stops does so between two micro-batches, with
+ * all of its replica.
  */
 #include "train/step/step_config.h"
 #include "train/step/weights.h"

@@ -217,18 +217,27 @@ static int write_idle(const struct device_pipeline *p, const struct run_config *
     return rc == 0 ? buf_str(out, "\n") : rc;
 }
 
-/* What rank 0 gathers of the others for a moment; and what the model to talk to had before, as far
- * as that does not lie in its idle gradients. */
+/* Elements of the largest tensor that rank 0 has of others for a moment. */
+static double largest_missing(const struct config *shape, const struct layout *l, double own)
+{
+    const double C = shape->n_embd, wte = shape->n_vocab * C,
+                 wide = shape->n_inner > 3 * shape->n_embd ? shape->n_inner : 3 * C;
+    if (own >= (double)config_params(shape))
+        return 0;
+    return l->tensor > 1 && wte - own > C * wide ? wte - own : C * wide;
+}
+
+/* A tensor that others have; and what the model to talk to had before, as far as that does not lie
+ * in rank 0's idle gradients. */
 static int write_gathered(const struct run_config *c, const struct config *shape,
                           const struct layout *l, enum dtype held, struct buf *out)
 {
     char size[COLUMN];
     const struct model_stage own = layout_stage(l, 0);
-    const double all = (double)config_params(shape), n = stage_params(shape, &own) / l->tensor,
+    const double n = stage_params(shape, &own) / l->tensor,
                  each = (double)dtype_bytes((enum dtype)c->training.precision),
-                 moments = moment_bytes(c), kept = (double)params_bytes(shape, held) - n * each,
-                 here = n * moments / (c->execution.zero > 0 ? l->replicas : 1);
-    const double more = (all - n) * each + all * moments - here + (kept > 0 ? kept : 0);
+                 kept = (double)params_bytes(shape, held) - n * each;
+    const double more = largest_missing(shape, l, n) * each + (kept > 0 ? kept : 0);
     return buf_printf(out, "  rank 0 has %s more while it writes a checkpoint\n",
                       size_text(size, more));
 }

@@ -66,15 +66,19 @@ struct writing {
     uint64_t done, total;
 };
 
-static int write_block(struct writing *w, struct file_writer *f, const struct optimizer_block *b)
+static int write_block(struct writing *w, struct file_writer *f, int i)
 {
+    const struct checkpoint_content *c = w->content;
+    const struct optimizer_block *b = &c->blocks[i];
+    const bool copies = b->data == NULL || c->read != NULL;
     size_t n = b->n * dtype_bytes(b->dtype);
-    char *copy = b->data == NULL ? mem_alloc(PART) : NULL;
-    int rc = b->data == NULL && copy == NULL ? ERR_NOMEM : 0;
+    char *copy = copies ? mem_alloc(PART) : NULL;
+    int rc = copies && copy == NULL ? ERR_NOMEM : 0;
     for (size_t at = 0; at < n && rc == 0; at += PART) {
         size_t part = n - at < PART ? n - at : PART;
-        if (copy != NULL)
-            rc = optimizer_block_read(b, copy, at, part);
+        if (copies)
+            rc = c->read != NULL ? c->read(c->user, i, copy, at, part)
+                                 : optimizer_block_read(b, copy, at, part);
         if (rc == 0)
             rc = file_write(f, copy != NULL ? copy : (const char *)b->data + at, part);
         w->done += part;
@@ -90,7 +94,7 @@ static int write_all_blocks(void *user, struct file_writer *f)
     struct writing *w = user;
     int rc = 0;
     for (int i = 0; i < w->content->n_blocks && rc == 0; i++)
-        rc = write_block(w, f, &w->content->blocks[i]);
+        rc = write_block(w, f, i);
     return rc;
 }
 

@@ -28,6 +28,9 @@ struct checkpoint_content {
     const char *base;
     const struct optimizer_block *blocks;
     int n_blocks;
+    /* Bytes of them, where these are not all in this process; NULL: they are. */
+    int (*read)(void *user, int block, void *to, size_t first, size_t n);
+    void *user;
     json_t *state; /* an object; borrowed */
 };
 

@@ -8,8 +8,9 @@
 #include "model/base/progress.h"
 #include "sampling/chain/logits.h"
 #include "train/run/adapter.h"
+#include "train/run/gather.h"
 #include "train/run/inside.h"
-#include "train/run/ranks.h"
+#include "train/run/shares.h"
 #include "train/run/tensor_step.h"
 #include "train/step/step.h"
 #include "weights/model_source.h"
@@ -215,10 +216,13 @@ static int probe_model(const struct run *r)
 /* Of all stages. */
 static int publish_weights(struct run *r)
 {
-    run_ranks_gather(r, SHARE_WEIGHTS);
-    int rc = weights_publish(&r->weights, r->model);
-    run_shares_drop(r, SHARE_WEIGHTS);
-    return rc;
+    struct run_gather g;
+    if (!run_shares_is_divided(r, SHARE_WEIGHTS))
+        return weights_publish(&r->weights, r->model);
+    run_gather_begin(&g, r);
+    weights_publish_each(&r->weights, r->model, run_gather_tensor, &g);
+    run_gather_end(&g);
+    return 0;
 }
 
 /* A working file of the model's own form, made from the run's weights a layer at a time. Not to be

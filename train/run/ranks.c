@@ -16,7 +16,7 @@
 enum { SENTENCE = 900, DIVIDE_STEPS = 16 /* then twice as many, and so on */ };
 
 /* The words of rank 0. */
-enum word { WORD_STEP, WORD_STATE, WORD_WEIGHTS, WORD_DIVIDE, WORD_END };
+enum word { WORD_STEP, WORD_PART, WORD_DIVIDE, WORD_END };
 
 /* How micro-batches ended; or what rank 0 makes of it. */
 struct meeting {
@@ -92,12 +92,34 @@ uint64_t run_ranks_offset(const struct run *r)
 
 /* ---- what others have ---- */
 
-void run_ranks_gather(struct run *r, enum run_share what)
+/* Of one that waits for a word. */
+static void ask_part(const struct run_part *p, void *to)
 {
-    if (r->ranks == NULL || !run_shares_is_divided(r, what))
-        return;
-    say_word(r->ranks, what == SHARE_STATE ? WORD_STATE : WORD_WEIGHTS);
-    run_shares_gather(r, what);
+    const enum word word = WORD_PART;
+    world_send_whole(p->rank, TAG_WORD, &word, sizeof word);
+    world_send_whole(p->rank, TAG_WORD, p, sizeof *p);
+    world_receive_whole(p->rank, TAG_STATE, to, p->n);
+}
+
+static void send_part(const struct run *r)
+{
+    struct run_part p;
+    world_receive_whole(0, TAG_WORD, &p, sizeof p);
+    world_send_whole(0, TAG_STATE, run_shares_place(r, &p), p.n);
+}
+
+void run_ranks_read(struct run *r, enum run_share what, int block, void *to, size_t first, size_t n)
+{
+    for (size_t at = 0; at < n;) {
+        const struct run_part p = run_shares_part(r, what, block, first + at, n - at);
+        char *here = (char *)to + at;
+        const void *own = run_shares_place(r, &p);
+        if (p.rank != world_rank())
+            ask_part(&p, here);
+        else if (own != here)
+            memcpy(here, own, p.n);
+        at += p.n;
+    }
 }
 
 bool run_ranks_has_state(const struct run *r)
@@ -153,8 +175,8 @@ enum run_order run_ranks_follow(struct run *r)
     for (;;) {
         enum word word;
         world_receive_whole(0, TAG_WORD, &word, sizeof word);
-        if (word == WORD_STATE || word == WORD_WEIGHTS) {
-            run_shares_send(r, word == WORD_STATE ? SHARE_STATE : SHARE_WEIGHTS);
+        if (word == WORD_PART) {
+            send_part(r);
             continue;
         }
         if (word == WORD_STEP)

@@ -47,8 +47,10 @@ bool run_ranks_stopped(struct run *r);
 /* The micro-batches have ended, for rc. 0: those of all ranks are done; else the code of why the
  * step does not go on, with its sentence. Hours of training are then those of rank 0. */
 int run_ranks_meet(struct run *r, int rc);
-/* Rank 0, between steps: have what the others have of it here; run_shares_drop forgets it again. */
-void run_ranks_gather(struct run *r, enum run_share what);
+/* Rank 0, between steps: bytes first to first + n - 1 of a block, whichever ranks have them; also
+ * to their place in the block itself. */
+void run_ranks_read(struct run *r, enum run_share what, int block, void *to, size_t first,
+                    size_t n);
 /* Whether this rank has all that a checkpoint of the last whole step has, without the others. */
 bool run_ranks_has_state(const struct run *r);
 

@@ -6,6 +6,7 @@
 #include "model/base/profile.h"
 #include "model/base/progress.h"
 #include "train/run/checkpoint.h"
+#include "train/run/gather.h"
 #include "train/run/inside.h"
 #include "train/run/publish.h"
 #include "train/run/ranks.h"
@@ -31,10 +32,17 @@ static json_t *describe_run(const struct run *r)
     return NULL;
 }
 
+static int read_state(void *user, int block, void *to, size_t first, size_t n)
+{
+    run_ranks_read(user, SHARE_STATE, block, to, first, n);
+    return 0;
+}
+
 static int save_step(struct run *r)
 {
     struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
     struct source weights = {0};
+    struct run_gather gather;
     int rc = run_probe(r);
     if (rc != 0)
         return rc;
@@ -46,10 +54,9 @@ static int save_step(struct run *r)
                               : source_open_params(&weights, &r->weights.view, r->model);
     if (rc == 0 && r->adapter == NULL)
         weights_disk_read(r->weights.disk, &weights);
-    if (rc == 0) {
-        run_ranks_gather(r, SHARE_STATE);
-        run_ranks_gather(r, SHARE_WEIGHTS);
-    }
+    run_gather_begin(&gather, r);
+    if (rc == 0 && r->adapter == NULL)
+        rc = run_gather_source(&gather, &weights);
     int n_blocks = optimizer_blocks(r->optimizer, blocks);
     const struct checkpoint_content c = {.step = r->state.step,
                                          .weights = r->adapter == NULL ? &weights : NULL,
@@ -57,11 +64,13 @@ static int save_step(struct run *r)
                                          .base = r->model->source,
                                          .blocks = blocks,
                                          .n_blocks = n_blocks,
+                                         .read = run_shares_is_divided(r, SHARE_STATE) ? read_state
+                                                                                       : NULL,
+                                         .user = r,
                                          .state = state};
     if (rc == 0)
         rc = checkpoint_write(&r->folder, &c, r->events.progress);
-    run_shares_drop(r, SHARE_STATE);
-    run_shares_drop(r, SHARE_WEIGHTS);
+    run_gather_end(&gather);
     source_close(&weights);
     json_decref(state);
     if (rc != 0)
@@ -98,13 +107,15 @@ int run_save_alone(struct run *r)
 int run_export(struct run *r, const char *path, const struct save_config *c)
 {
     struct source s;
+    struct run_gather gather;
     int rc = source_open_params(&s, &r->weights.view, r->model);
     if (rc != 0)
         return rc;
-    run_ranks_gather(r, SHARE_WEIGHTS);
     weights_disk_read(r->weights.disk, &s);
-    rc = source_save(&s, path, c, r->events.progress);
-    run_shares_drop(r, SHARE_WEIGHTS);
+    run_gather_begin(&gather, r);
+    if ((rc = run_gather_source(&gather, &s)) == 0)
+        rc = source_save(&s, path, c, r->events.progress);
+    run_gather_end(&gather);
     source_close(&s);
     if (rc == 0 && !c->convert)
         run_point_model(r, mem_strdup(path));

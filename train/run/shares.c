@@ -293,7 +293,7 @@ void run_shares_gather_stats(struct run *r)
     }
 }
 
-/* ---- all of it on rank 0 ---- */
+/* ---- parts of it ---- */
 
 /* The blocks there are of it: the optimizer's, or the weights. */
 static int list_blocks(const struct run *r, enum run_share what,
@@ -314,35 +314,45 @@ static struct span in_block(const struct run *r, const struct optimizer_block *b
     return (struct span){first, last - first};
 }
 
-/* What a rank has, block by block: sent, or on rank 0 received. */
-static void move_share(struct run *r, enum run_share what, int rank)
+/* Of those bytes the ones from the first on that a rank has; none where it lacks the first. */
+static size_t bytes_of(const struct run *r, const struct optimizer_block *b,
+                       const struct run_part *p, int rank)
+{
+    const struct spans own = rank_spans(r, rank, p->what);
+    const size_t each = dtype_bytes(b->dtype);
+    for (int i = 0; i < own.n; i++) {
+        const struct span s = in_block(r, b, own.at[i]);
+        const size_t first = s.first * each, last = (s.first + s.n) * each;
+        if (p->first >= first && p->first < last)
+            return last - p->first < p->n ? last - p->first : p->n;
+    }
+    return 0;
+}
+
+struct run_part run_shares_part(const struct run *r, enum run_share what, int block, size_t first,
+                                size_t n)
 {
     struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
-    const int n = list_blocks(r, what, blocks);
-    const struct spans own = rank_spans(r, rank, what);
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < own.n; k++) {
-            const size_t each = dtype_bytes(blocks[i].dtype);
-            const struct span s = in_block(r, &blocks[i], own.at[k]);
-            char *at = (char *)blocks[i].data + s.first * each;
-            if (world_rank() == 0)
-                world_receive_whole(rank, TAG_STATE, at, s.n * each);
-            else
-                world_send_whole(0, TAG_STATE, at, s.n * each);
+    struct run_part p = {.what = what, .block = block, .first = first, .n = n};
+    if (!run_shares_is_divided(r, what))
+        return p;
+    list_blocks(r, what, blocks);
+    for (int rank = 0; rank < world_size(); rank++) {
+        const size_t has = speaks(r, rank, what) ? bytes_of(r, &blocks[block], &p, rank) : 0;
+        if (has > 0) {
+            p.rank = rank;
+            p.n = has;
+            break;
         }
+    }
+    return p;
 }
 
-void run_shares_send(struct run *r, enum run_share what)
+void *run_shares_place(const struct run *r, const struct run_part *p)
 {
-    if (speaks(r, world_rank(), what))
-        move_share(r, what, world_rank());
-}
-
-void run_shares_gather(struct run *r, enum run_share what)
-{
-    for (int rank = 1; rank < world_size(); rank++)
-        if (speaks(r, rank, what))
-            move_share(r, what, rank);
+    struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
+    list_blocks(r, p->what, blocks);
+    return (char *)blocks[p->block].data + p->first;
 }
 
 /* What this rank has of a block. */

@@ -5,7 +5,7 @@
  * weights, gradients and moments of its layers, a rank of tensor parallelism a slice of the weights
  * and moments, which it updates (tensor_step.h); with zero=1 each replica of a stage, or of a
  * slice, has a part of its moments, and updates that part of the weights. What rank 0 writes to
- * files or shows, it gathers first, in the blocks of the whole model that each rank has reserved.
+ * files or shows, it reads from the others part by part (ranks.h).
  *
  *   gradients   added up by the replicas of each stage
  *   norms       of all pieces to all ranks
@@ -41,13 +41,22 @@ void run_shares_spread_weights(struct run *r);
 /* Activation statistics of a step, to rank 0. */
 void run_shares_gather_stats(struct run *r);
 
-/* What ranks other than 0 have of these is sent to rank 0, which calls `gather` while they call
- * `send`. */
+/* Of what a rank may have a part. */
 enum run_share { SHARE_STATE /* of the optimizer */, SHARE_WEIGHTS };
 /* Whether ranks have parts of it each, so that no rank has all. */
 bool run_shares_is_divided(const struct run *r, enum run_share what);
-void run_shares_send(struct run *r, enum run_share what);
-void run_shares_gather(struct run *r, enum run_share what);
+/* Bytes first to first + n - 1 of a block of it (of the weights there is one, 0), all of them at a
+ * rank. */
+struct run_part {
+    enum run_share what;
+    int block, rank;
+    size_t first, n;
+};
+/* The rank that has the first byte, and how many of the n behind it. */
+struct run_part run_shares_part(const struct run *r, enum run_share what, int block, size_t first,
+                                size_t n);
+/* Where they are, on the rank that has them; or have room, on any. */
+void *run_shares_place(const struct run *r, const struct run_part *p);
 /* What is this rank's of a block of the optimizer's state. */
 struct spans run_shares_own(const struct run *r, const struct optimizer_block *b);
 /* Forget what is not this rank's. */

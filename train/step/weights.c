@@ -290,6 +290,18 @@ int weights_publish(const struct weights *w, struct model *m)
     return rc;
 }
 
+void weights_publish_each(const struct weights *w, struct model *m,
+                          void (*bring)(void *user, int tensor), void *user)
+{
+    struct publish j = {.from = w, .to = &m->params};
+    for (int i = 0; i < w->view.n_tensors; i++) {
+        bring(user, i);
+        publish_tensors(&j, i, i + 1);
+    }
+    m->version++;
+    m->changed = true;
+}
+
 void weights_merge(const struct param_tensor *base, const struct low_rank *t, float *x,
                    uint64_t first, size_t n)
 {

@@ -60,6 +60,10 @@ struct weights weights_trainable(const struct weights *w);
  * has layers of w (ERR_IO, ERR_FORMAT), after which it has.
  */
 int weights_publish(const struct weights *w, struct model *m);
+/* The same of weights in memory, tensor after tensor: before one is read, `bring` has it in its
+ * place. */
+void weights_publish_each(const struct weights *w, struct model *m,
+                          void (*bring)(void *user, int tensor), void *user);
 /* x [n] = the elements from `first` on of base with t merged into them, in fp32. */
 void weights_merge(const struct param_tensor *base, const struct low_rank *t, float *x,
                    uint64_t first, size_t n);

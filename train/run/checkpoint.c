@@ -15,7 +15,6 @@
 #include "model/base/mem.h"
 #include "model/base/sha256.h"
 #include "weights/hf/adapter_file.h"
-#include "weights/hf/safetensors.h"
 #include "weights/hf/save_hf.h"
 #include "weights/tensors/folder.h"
 
@@ -24,14 +23,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 1, SHOWN = 256, PART = 1 << 20, MAX_JSON = 64 << 20, MAX_FILES = 64 };
+/* All files stay open: as many as a process may have by default are more than twice these. */
+enum { VERSION = 1, SHOWN = 256, MAX_JSON = 64 << 20, MAX_FILES = 2 * CHECKPOINT_MAX_PARTS + 64 };
 
 static const char MANIFEST[] = "manifest.json", STATE[] = "state.json",
-                  BLOCKS[] = "training.safetensors";
-/* Without these it is no checkpoint, whatever the manifest says; the first two of a model, or
- * those of an adapter. */
-static const char *const needed[] = {"config.json", "model.safetensors", BLOCKS, STATE};
-static const char *const of_adapter[] = {"adapter_config.json", "adapter_model.safetensors"};
+                  INDEX[] = "model.safetensors.index.json";
 
 /* ---- writing ---- */
 
@@ -40,73 +36,6 @@ static int write_json(const char *folder, const char *name, const json_t *value)
     char *path = file_join(folder, name);
     int rc = path == NULL ? ERR_NOMEM : json_write_file(path, value);
     mem_free(path);
-    return rc;
-}
-
-static int describe_blocks(struct buf *head, uint64_t *total, const struct checkpoint_content *c)
-{
-    *total = 0;
-    int rc = buf_char(head, '{');
-    for (int i = 0; i < c->n_blocks && rc == 0; i++) {
-        const struct optimizer_block *b = &c->blocks[i];
-        uint64_t end = *total + b->n * dtype_bytes(b->dtype);
-        rc = buf_printf(head,
-                        "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%zu],\"data_offsets\":[%" PRIu64
-                        ",%" PRIu64 "]}",
-                        i > 0 ? "," : "", b->name, dtype_name(b->dtype), b->n, *total, end);
-        *total = end;
-    }
-    return rc != 0 ? rc : buf_char(head, '}');
-}
-
-/* How far the blocks are written. */
-struct writing {
-    const struct checkpoint_content *content;
-    const struct progress *progress;
-    uint64_t done, total;
-};
-
-static int write_block(struct writing *w, struct file_writer *f, int i)
-{
-    const struct checkpoint_content *c = w->content;
-    const struct optimizer_block *b = &c->blocks[i];
-    const bool copies = b->data == NULL || c->read != NULL;
-    size_t n = b->n * dtype_bytes(b->dtype);
-    char *copy = copies ? mem_alloc(PART) : NULL;
-    int rc = copies && copy == NULL ? ERR_NOMEM : 0;
-    for (size_t at = 0; at < n && rc == 0; at += PART) {
-        size_t part = n - at < PART ? n - at : PART;
-        if (copies)
-            rc = c->read != NULL ? c->read(c->user, i, copy, at, part)
-                                 : optimizer_block_read(b, copy, at, part);
-        if (rc == 0)
-            rc = file_write(f, copy != NULL ? copy : (const char *)b->data + at, part);
-        w->done += part;
-        if (rc == 0)
-            rc = progress_step(w->progress, "writing the optimizer", w->done, w->total);
-    }
-    mem_free(copy);
-    return rc;
-}
-
-static int write_all_blocks(void *user, struct file_writer *f)
-{
-    struct writing *w = user;
-    int rc = 0;
-    for (int i = 0; i < w->content->n_blocks && rc == 0; i++)
-        rc = write_block(w, f, i);
-    return rc;
-}
-
-static int write_blocks(const char *folder, const struct checkpoint_content *c,
-                        const struct progress *p)
-{
-    struct buf head = {0};
-    struct writing w = {.content = c, .progress = p};
-    int rc = describe_blocks(&head, &w.total, c);
-    if (rc == 0)
-        rc = safetensors_write(folder, BLOCKS, &head, write_all_blocks, &w);
-    buf_release(&head);
     return rc;
 }
 
@@ -135,58 +64,105 @@ static int hash_file(char hex[SHA256_HEX], const struct file *f, const struct pr
     return rc;
 }
 
-static int add_file(json_t *files, const char *folder, const char *name, const struct progress *p)
+int checkpoint_hash_file(struct checkpoint_file *out, const char *folder, const struct progress *p)
 {
-    char hex[SHA256_HEX];
     struct file f;
-    char *path = file_join(folder, name);
+    char *path = file_join(folder, out->name);
     int rc = path == NULL ? ERR_NOMEM : file_open(&f, path);
     mem_free(path);
     if (rc != 0)
         return rc;
-    if ((rc = hash_file(hex, &f, p)) == 0 &&
-        json_object_set_new(
-            files, name, json_pack("{s:I,s:s}", "bytes", (json_int_t)f.bytes, "sha256", hex)) != 0)
-        rc = err_set(ERR_NOMEM, "no memory for the manifest");
+    out->bytes = f.bytes;
+    rc = hash_file(out->sha256, &f, p);
     file_close(&f);
     return rc;
 }
 
-static int write_manifest(const char *folder, const struct progress *p)
+int checkpoint_add_file(json_t *files, const struct checkpoint_file *f)
 {
-    json_t *files = json_object();
+    return json_object_set_new(
+               files, f->name,
+               json_pack("{s:I,s:s}", "bytes", (json_int_t)f->bytes, "sha256", f->sha256)) == 0
+               ? 0
+               : err_set(ERR_NOMEM, "no memory for the manifest");
+}
+
+/* Unless other processes have said it. */
+static int add_own_file(json_t *files, const char *folder, const char *name,
+                        const struct progress *p)
+{
+    struct checkpoint_file f;
+    if (json_object_get(files, name) != NULL)
+        return 0;
+    if (strlen(name) >= sizeof f.name)
+        return err_set(ERR_RANGE, "the name %s is too long for a checkpoint's file", name);
+    snprintf(f.name, sizeof f.name, "%s", name);
+    int rc = checkpoint_hash_file(&f, folder, p);
+    return rc == 0 ? checkpoint_add_file(files, &f) : rc;
+}
+
+static int write_manifest(const char *folder, json_t *files, const struct progress *p)
+{
     DIR *dir = opendir(folder);
-    int rc = files == NULL ? err_set(ERR_NOMEM, "no memory for the manifest")
-             : dir == NULL ? err_errno("cannot open the new checkpoint")
-                           : 0;
+    int rc = dir == NULL ? err_errno("cannot open the new checkpoint") : 0;
     for (const char *name; rc == 0 && (name = folder_entry_next(dir)) != NULL;)
-        rc = add_file(files, folder, name, p);
+        rc = add_own_file(files, folder, name, p);
     folder_entry_close(dir);
     json_t *o = rc == 0 ? json_pack("{s:i,s:O}", "version", VERSION, "files", files) : NULL;
     if (rc == 0)
         rc = o == NULL ? err_set(ERR_NOMEM, "no memory for the manifest")
                        : write_json(folder, MANIFEST, o);
     json_decref(o);
-    json_decref(files);
     return rc;
+}
+
+/* ---- a checkpoint ---- */
+
+static int write_blocks(const char *folder, const struct checkpoint_content *c,
+                        const struct progress *p)
+{
+    char name[BLOCK_FILE_NAME];
+    block_file_name(name, 0, 0);
+    return block_file_write(folder, name, &c->blocks, p);
+}
+
+/* Into a folder that nobody sees yet, and what other processes have written there into files. */
+static int write_contents(const char *folder, const struct checkpoint_content *c, json_t *files,
+                          const struct progress *p)
+{
+    const struct save_config as = {.convert = false};
+    bool written = false;
+    int rc;
+    if (c->weights == NULL) {
+        rc = adapter_write(c->adapter, folder, c->base);
+    } else if (c->write_parts == NULL) {
+        rc = source_save_hf(c->weights, folder, &as, p);
+    } else {
+        if ((rc = hf_about_write(folder, c->weights, &as)) == 0)
+            rc = c->write_parts(c->user, folder, files, &written);
+        if (rc == 0 && !written)
+            rc = hf_weights_write(folder, c->weights, &as, p);
+    }
+    return rc == 0 && !written ? write_blocks(folder, c, p) : rc;
 }
 
 int checkpoint_write(const struct run_folder *f, const struct checkpoint_content *c,
                      const struct progress *p)
 {
     struct folder_writer w;
-    const struct save_config as = {.convert = false};
     char shown[SHOWN], *path = run_folder_checkpoint(f->path, c->step);
-    int rc = path == NULL ? ERR_NOMEM : folder_create(&w, path, false);
+    json_t *files = json_object();
+    int rc = path == NULL    ? ERR_NOMEM
+             : files == NULL ? err_set(ERR_NOMEM, "no memory for the manifest")
+                             : folder_create(&w, path, false);
     if (rc == 0) {
         w.any_files = true;
-        rc = c->weights != NULL ? source_save_hf(c->weights, w.temp, &as, p)
-                                : adapter_write(c->adapter, w.temp, c->base);
-        if (rc == 0 && (rc = write_blocks(w.temp, c, p)) == 0 &&
-            (rc = write_state(w.temp, c)) == 0 && (rc = write_manifest(w.temp, p)) == 0)
+        if ((rc = write_contents(w.temp, c, files, p)) == 0 && (rc = write_state(w.temp, c)) == 0 &&
+            (rc = write_manifest(w.temp, files, p)) == 0)
             rc = folder_commit(&w);
         folder_abandon(&w);
     }
+    json_decref(files);
     if (rc != 0 && path != NULL && rc != ERR_INTERRUPTED)
         rc = err_wrap("cannot write the checkpoint %s", file_show(shown, sizeof shown, path));
     mem_free(path);
@@ -247,21 +223,54 @@ static int read_manifest(json_t **out, const char *folder)
     return rc == 0 ? check_version(*out, MANIFEST) : rc;
 }
 
+/* Without these it is no checkpoint, whatever the manifest says; what has the optimizer is looked
+ * for where it is opened. */
+static int check_names(const json_t *files)
+{
+    const bool adapter = json_object_get(files, "adapter_config.json") != NULL,
+               divided = json_object_get(files, INDEX) != NULL;
+    const char *const needed[] = {adapter ? "adapter_config.json" : "config.json",
+                                  adapter   ? "adapter_model.safetensors"
+                                  : divided ? INDEX
+                                            : "model.safetensors",
+                                  STATE};
+    if (json_object_size(files) > MAX_FILES)
+        return err_set(ERR_FORMAT, "%s names %zu files, at most %d are a checkpoint's", MANIFEST,
+                       json_object_size(files), MAX_FILES);
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (json_object_get(files, needed[i]) == NULL)
+            return err_set(ERR_FORMAT, "%s does not name %s", MANIFEST, needed[i]);
+    return 0;
+}
+
+/* Whoever reads the weights finds their files by the index: all of them were verified. */
+static int check_index(const struct file_set *open)
+{
+    const struct file *file = file_set_find(open, INDEX);
+    json_t *o = NULL, *in;
+    const char *tensor;
+    char shown[SHOWN];
+    int rc = file == NULL ? 0 : json_read_open_file(&o, file, MAX_JSON);
+    json_t *map = json_object_get(o, "weight_map");
+    json_object_foreach(map, tensor, in)
+    {
+        const char *name = json_string_value(in);
+        if (rc == 0 && (name == NULL || file_set_find(open, name) == NULL))
+            rc = err_set(ERR_FORMAT, "%s names %s, %s does not", INDEX,
+                         name == NULL ? "no file" : file_show(shown, sizeof shown, name), MANIFEST);
+    }
+    json_decref(o);
+    return rc;
+}
+
 static int check_files(struct file_set *open, const char *folder, const struct progress *p)
 {
     json_t *manifest = NULL;
     int rc = read_manifest(&manifest, folder);
     json_t *files = json_object_get(manifest, "files"), *said;
     const char *name;
-    bool adapter = json_object_get(files, of_adapter[0]) != NULL;
-    if (rc == 0 && json_object_size(files) > MAX_FILES)
-        rc = err_set(ERR_FORMAT, "%s names %zu files, at most %d are a checkpoint's", MANIFEST,
-                     json_object_size(files), MAX_FILES);
-    for (size_t i = 0; i < sizeof needed / sizeof *needed && rc == 0; i++) {
-        const char *one = adapter && i < 2 ? of_adapter[i] : needed[i];
-        if (json_object_get(files, one) == NULL)
-            rc = err_set(ERR_FORMAT, "%s does not name %s", MANIFEST, one);
-    }
+    if (rc == 0)
+        rc = check_names(files);
     if (rc == 0)
         json_object_foreach(files, name, said)
         {
@@ -269,24 +278,7 @@ static int check_files(struct file_set *open, const char *folder, const struct p
                 break;
         }
     json_decref(manifest);
-    return rc;
-}
-
-static int open_blocks(struct checkpoint *c)
-{
-    struct file file;
-    int rc = file_set_open(&file, &c->files, c->path, BLOCKS);
-    if (rc != 0)
-        return rc;
-    if ((c->blocks = mem_alloc(sizeof *c->blocks)) == NULL) {
-        file_close(&file);
-        return ERR_NOMEM;
-    }
-    if ((rc = safetensors_open_file(c->blocks, file)) != 0) {
-        mem_free(c->blocks);
-        c->blocks = NULL;
-    }
-    return rc;
+    return rc == 0 ? check_index(open) : rc;
 }
 
 static int read_state(struct checkpoint *c)
@@ -318,7 +310,7 @@ static int open_checkpoint(struct checkpoint *c, char *path, const struct progre
         return ERR_NOMEM;
     int rc = check_files(&c->files, path, p);
     if (rc == 0 && (rc = read_state(c)) == 0)
-        rc = open_blocks(c);
+        rc = block_files_open(&c->blocks, &c->files, c->path);
     if (rc != 0 && rc != ERR_INTERRUPTED)
         rc = err_wrap("checkpoint %s", file_show(shown, sizeof shown, path));
     if (rc != 0)
@@ -383,59 +375,15 @@ void checkpoint_close(struct checkpoint *c)
 {
     if (c == NULL)
         return;
-    if (c->blocks != NULL)
-        tensor_file_close(c->blocks);
-    mem_free(c->blocks);
+    block_files_close(&c->blocks);
     file_set_close(&c->files);
     json_decref(c->state);
     mem_free(c->path);
     *c = (struct checkpoint){0};
 }
 
-static int read_spans(const struct file *f, const struct optimizer_block *b, uint64_t offset,
-                      const struct spans *own)
-{
-    const size_t each = dtype_bytes(b->dtype);
-    int rc = 0;
-    for (int i = 0; i < own->n && rc == 0; i++) {
-        const size_t first = own->at[i].first * each;
-        rc = file_read_at(f, (char *)b->data + first, offset + first, own->at[i].n * each);
-    }
-    return rc;
-}
-
-/* Part by part, to the disk. */
-static int move_block(const struct file *f, const struct optimizer_block *b, uint64_t offset)
-{
-    const size_t n = b->n * dtype_bytes(b->dtype);
-    char *copy = mem_alloc(PART);
-    int rc = copy == NULL ? ERR_NOMEM : 0;
-    for (size_t at = 0; at < n && rc == 0; at += PART) {
-        const size_t part = n - at < PART ? n - at : PART;
-        if ((rc = file_read_at(f, copy, offset + at, part)) == 0)
-            rc = optimizer_block_write(b, copy, at, part);
-    }
-    mem_free(copy);
-    return rc;
-}
-
 int checkpoint_read(const struct checkpoint *c, const struct optimizer_block *b,
                     const struct spans *own)
 {
-    const struct spans all = {.n = 1, .at = {{0, b->n}}};
-    char shown[SHOWN];
-    const struct tensor_entry *e = tensor_file_find(c->blocks, b->name);
-    uint64_t bytes = (uint64_t)b->n * dtype_bytes(b->dtype);
-    if (e == NULL)
-        return err_set(ERR_MISMATCH, "checkpoint %s has no %s: its optimizer is another one",
-                       file_show(shown, sizeof shown, c->path), b->name);
-    if (strcmp(e->dtype_name, dtype_name(b->dtype)) != 0 || e->bytes != bytes)
-        return err_set(ERR_MISMATCH,
-                       "checkpoint %s has %" PRIu64 " bytes of %s in %s, this run needs %" PRIu64
-                       " in %s",
-                       file_show(shown, sizeof shown, c->path), e->bytes, e->dtype_name, b->name,
-                       bytes, dtype_name(b->dtype));
-    if (b->data == NULL)
-        return move_block(&c->blocks->file, b, e->offset);
-    return read_spans(&c->blocks->file, b, e->offset, own == NULL ? &all : own);
+    return block_files_read(&c->blocks, b, own, c->path);
 }

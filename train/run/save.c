@@ -58,15 +58,15 @@ static int save_step(struct run *r)
     if (rc == 0 && r->adapter == NULL)
         rc = run_gather_source(&gather, &weights);
     int n_blocks = optimizer_blocks(r->optimizer, blocks);
+    const bool divided = run_shares_is_divided(r, SHARE_STATE);
     const struct checkpoint_content c = {.step = r->state.step,
                                          .weights = r->adapter == NULL ? &weights : NULL,
                                          .adapter = r->adapter,
                                          .base = r->model->source,
-                                         .blocks = blocks,
-                                         .n_blocks = n_blocks,
-                                         .read = run_shares_is_divided(r, SHARE_STATE) ? read_state
-                                                                                       : NULL,
-                                         .user = r,
+                                         .blocks = {.blocks = blocks,
+                                                    .n_blocks = n_blocks,
+                                                    .read = divided ? read_state : NULL,
+                                                    .user = r},
                                          .state = state};
     if (rc == 0)
         rc = checkpoint_write(&r->folder, &c, r->events.progress);

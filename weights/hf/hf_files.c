@@ -110,14 +110,24 @@ bool hf_files_are_in(const char *folder)
     return false;
 }
 
+/* Whether some of these are among the files that are open already: then no other is looked for. */
+static bool has_open(const struct hf_files *f)
+{
+    for (size_t i = 0; i < N_NAMES; i++)
+        if (file_set_find(f->open, names[i]) != NULL)
+            return true;
+    return false;
+}
+
 /* The weights of a folder: the first of these files that exists. */
 static int choose_files(struct hf_files *f, bool need_weights)
 {
+    const bool open = has_open(f);
     for (size_t i = 0; i < N_NAMES; i++) {
         char *path = file_join(f->folder, names[i]);
         if (path == NULL)
             return ERR_NOMEM;
-        if (file_set_find(f->open, names[i]) == NULL && !file_exists(path)) {
+        if (file_set_find(f->open, names[i]) == NULL && (open || !file_exists(path))) {
             mem_free(path);
             continue;
         }

@@ -10,6 +10,8 @@
 #include "weights/tensors/names.h"
 #include "weights/tensors/tensor_copy.h"
 
+#include <stdio.h>
+
 static enum dtype dtype_asked(const struct save_config *c, enum dtype own)
 {
     return c->convert ? c->dtype : own;
@@ -44,10 +46,21 @@ static int describe_parts(struct buf *json, uint64_t *at, const struct source *s
     return rc;
 }
 
+/* Which tensors a file has. */
+struct file_part {
+    const struct hf_parts *parts; /* NULL: all */
+    int part;
+};
+
+static bool is_in_part(const struct file_part *f, int tensor)
+{
+    return f->parts == NULL || f->parts->of[tensor] == f->part;
+}
+
 /* The header's JSON; *total: bytes of data. Wide elements come first, so that each tensor's offset
  * is a multiple of its element's size. */
 static int describe_tensors(struct buf *json, uint64_t *total, const struct source *s,
-                            const struct save_config *c)
+                            const struct save_config *c, const struct file_part *f)
 {
     int rc = buf_str(json, "{\"__metadata__\":{\"format\":\"pt\"}");
     uint64_t at = 0;
@@ -55,9 +68,8 @@ static int describe_tensors(struct buf *json, uint64_t *total, const struct sour
         for (int i = 0; i < s->table.n_tensors && rc == 0; i++) {
             const struct param_tensor *t = &s->table.tensors[i];
             enum dtype d = dtype_asked(c, s->readers[i].dtype);
-            if (dtype_bytes(d) != size)
-                continue;
-            rc = describe_parts(json, &at, s, t, d);
+            if (dtype_bytes(d) == size && is_in_part(f, i))
+                rc = describe_parts(json, &at, s, t, d);
         }
     *total = at;
     return rc != 0 ? rc : buf_char(json, '}');
@@ -67,6 +79,7 @@ static int describe_tensors(struct buf *json, uint64_t *total, const struct sour
 struct tensors_out {
     const struct source *source;
     const struct save_config *config;
+    const struct file_part *part;
     struct tensor_copy copy;
 };
 
@@ -79,7 +92,7 @@ static int write_tensors(void *user, struct file_writer *f)
     for (size_t size = 4; size >= 2; size -= 2)
         for (int i = 0; i < s->table.n_tensors && rc == 0; i++) {
             enum dtype d = dtype_asked(o->config, s->readers[i].dtype);
-            if (dtype_bytes(d) == size)
+            if (dtype_bytes(d) == size && is_in_part(o->part, i))
                 rc = tensor_copy_write(&o->copy, &s->table.tensors[i], &s->readers[i], d,
                                        naming_hf(s->config.type)->out_major);
         }
@@ -88,14 +101,15 @@ static int write_tensors(void *user, struct file_writer *f)
     return rc;
 }
 
-static int write_safetensors(const char *folder, const struct source *s,
-                             const struct save_config *c, const struct progress *p)
+static int write_safetensors(const char *folder, const char *name, const struct file_part *part,
+                             const struct source *s, const struct save_config *c,
+                             const struct progress *p)
 {
     struct buf json = {0};
-    struct tensors_out out = {.source = s, .config = c, .copy = {.progress = p}};
-    int rc = describe_tensors(&json, &out.copy.total, s, c);
+    struct tensors_out out = {.source = s, .config = c, .part = part, .copy = {.progress = p}};
+    int rc = describe_tensors(&json, &out.copy.total, s, c, part);
     if (rc == 0)
-        rc = safetensors_write(folder, "model.safetensors", &json, write_tensors, &out);
+        rc = safetensors_write(folder, name, &json, write_tensors, &out);
     tensor_copy_release(&out.copy);
     buf_release(&json);
     return rc;
@@ -148,6 +162,22 @@ static int write_defaults(const char *folder, const char *yaml)
     return rc;
 }
 
+int hf_about_write(const char *folder, const struct source *s, const struct save_config *c)
+{
+    int rc = write_config(folder, s, c);
+    if (rc == 0)
+        rc = write_generation_config(folder, &s->config);
+    if (rc == 0 && s->tokenizer != NULL)
+        rc = vocab_write_folder(s->tokenizer, folder, false);
+    return rc == 0 && s->defaults != NULL ? write_defaults(folder, s->defaults) : rc;
+}
+
+int hf_weights_write(const char *folder, const struct source *s, const struct save_config *c,
+                     const struct progress *p)
+{
+    return write_safetensors(folder, "model.safetensors", &(struct file_part){0}, s, c, p);
+}
+
 int source_save_hf(struct source *s, const char *path, const struct save_config *c,
                    const struct progress *p)
 {
@@ -155,12 +185,61 @@ int source_save_hf(struct source *s, const char *path, const struct save_config 
     int rc = folder_create(&f, path, c->force);
     if (rc != 0)
         return rc;
-    if ((rc = write_config(f.temp, s, c)) == 0 &&
-        (rc = write_generation_config(f.temp, &s->config)) == 0 &&
-        (rc = s->tokenizer == NULL ? 0 : vocab_write_folder(s->tokenizer, f.temp, false)) == 0 &&
-        (rc = s->defaults == NULL ? 0 : write_defaults(f.temp, s->defaults)) == 0 &&
-        (rc = write_safetensors(f.temp, s, c, p)) == 0)
+    if ((rc = hf_about_write(f.temp, s, c)) == 0 && (rc = hf_weights_write(f.temp, s, c, p)) == 0)
         rc = folder_commit(&f);
     folder_abandon(&f);
+    return rc;
+}
+
+/* ---- by parts ---- */
+
+void hf_part_name(char out[HF_PART_NAME], int part, int n)
+{
+    snprintf(out, HF_PART_NAME, "model-%05d-of-%05d.safetensors", part + 1, n);
+}
+
+int hf_part_write(const char *folder, int part, const struct hf_parts *parts,
+                  const struct source *s, const struct progress *p)
+{
+    const struct save_config as = {.convert = false};
+    const struct file_part f = {parts, part};
+    char name[HF_PART_NAME];
+    hf_part_name(name, part, parts->n);
+    return write_safetensors(folder, name, &f, s, &as, p);
+}
+
+/* The names of a tensor in the files, and the file. */
+static int index_tensor(struct buf *text, const struct source *s, int tensor, const char *file)
+{
+    const struct param_tensor *t = &s->table.tensors[tensor];
+    const struct naming *n = naming_hf(s->config.type);
+    int rc = 0;
+    for (int i = 0; i < naming_parts(n, t->name) && rc == 0; i++) {
+        char name[NAMES_BYTES];
+        naming_part(name, sizeof name, n, t->name, i);
+        rc = buf_printf(text, "%s\n    \"%s%s\": \"%s\"", tensor + i > 0 ? "," : "",
+                        names_is_head(t->name) ? "" : n->prefix, name, file);
+    }
+    return rc;
+}
+
+int hf_index_write(const char *folder, const struct hf_parts *parts, const struct source *s)
+{
+    struct buf text = {0};
+    char file[HF_PART_NAME];
+    uint64_t total = 0;
+    for (int i = 0; i < s->table.n_tensors; i++)
+        total += tensor_bytes(&s->table.tensors[i], s->readers[i].dtype);
+    int rc = buf_printf(&text,
+                        "{\n  \"metadata\": {\n    \"total_size\": %llu\n  },\n"
+                        "  \"weight_map\": {",
+                        (unsigned long long)total);
+    for (int i = 0; i < s->table.n_tensors && rc == 0; i++) {
+        hf_part_name(file, parts->of[i], parts->n);
+        rc = index_tensor(&text, s, i, file);
+    }
+    if (rc == 0 && (rc = buf_str(&text, "\n  }\n}\n")) == 0)
+        rc = write_text(folder, "model.safetensors.index.json", &text);
+    buf_release(&text);
     return rc;
 }

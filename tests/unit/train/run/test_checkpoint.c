@@ -6,6 +6,7 @@
 #include "tests/lib/notes.h"
 #include "weights/load.h"
 #include "weights/hf/safetensors.h"
+#include "weights/hf/save_hf.h"
 #include "weights/open.h"
 
 #include <fcntl.h>
@@ -36,8 +37,10 @@ static int save(struct made *t, int64_t step)
     const struct optimizer_block blocks[] = {{"exp_avg", DTYPE_F32, t->m, N, NULL, 0},
                                              {"exp_avg_sq", DTYPE_F32, t->v, N, NULL, 0}};
     json_t *state = json_pack("{s:I,s:f}", "windows", (json_int_t)step * 8, "mean", 0.1 + 1.0 / 3);
-    const struct checkpoint_content c = {
-        .step = step, .weights = &t->source, .blocks = blocks, .n_blocks = 2, .state = state};
+    const struct checkpoint_content c = {.step = step,
+                                         .weights = &t->source,
+                                         .blocks = {.blocks = blocks, .n_blocks = 2},
+                                         .state = state};
     int rc = checkpoint_write(&t->folder, &c, NULL);
     json_decref(state);
     return rc;
@@ -431,8 +434,10 @@ static void test_interrupted(void **state)
     assert_ok(save(&t, 10));
     const struct optimizer_block block = {"exp_avg", DTYPE_F32, t.m, N, NULL, 0};
     json_t *run = json_object();
-    const struct checkpoint_content c = {
-        .step = 20, .weights = &t.source, .blocks = &block, .n_blocks = 1, .state = run};
+    const struct checkpoint_content c = {.step = 20,
+                                         .weights = &t.source,
+                                         .blocks = {.blocks = &block, .n_blocks = 1},
+                                         .state = run};
     int after = 1;
     for (int rc = ERR_INTERRUPTED; rc != 0; after++) {
         stops_after = after;
@@ -447,6 +452,171 @@ static void test_interrupted(void **state)
     expect_steps(&t, "20 10");
     json_decref(run);
     close_all(&t);
+}
+
+/* As two processes write it. */
+struct two {
+    struct made *t;
+    struct spans own[2][2]; /* of the blocks */
+    bool lacks_model, lacks_blocks, fails;
+    bool nothing; /* is written so */
+};
+
+static int add_written(json_t *files, const char *folder, const char *name, bool lacks)
+{
+    struct checkpoint_file f = {.bytes = 0};
+    char *path = file_join(folder, name);
+    snprintf(f.name, sizeof f.name, "%s", name);
+    int rc = checkpoint_hash_file(&f, folder, NULL);
+    if (rc == 0)
+        rc = lacks ? unlink(path) : checkpoint_add_file(files, &f);
+    mem_free(path);
+    return rc;
+}
+
+static int write_two(void *user, const char *folder, json_t *files, bool *written)
+{
+    const struct two *w = user;
+    const struct source *s = &w->t->source;
+    const struct optimizer_block blocks[] = {{"exp_avg", DTYPE_F32, w->t->m, N, NULL, 0},
+                                             {"exp_avg_sq", DTYPE_F32, w->t->v, N, NULL, 0}};
+    int *of = calloc((size_t)s->table.n_tensors, sizeof *of), rc = 0;
+    const struct hf_parts parts = {.n = 2, .of = of};
+    for (int i = 0; i < s->table.n_tensors; i++)
+        of[i] = i % 3 == 1;
+    *written = !w->nothing;
+    for (int i = 0; i < 2 && *written && rc == 0; i++) {
+        char model[HF_PART_NAME], name[BLOCK_FILE_NAME];
+        const struct block_content c = {.blocks = blocks, .n_blocks = 2, .own = w->own[i]};
+        hf_part_name(model, i, 2);
+        block_file_name(name, i, 2);
+        if ((rc = hf_part_write(folder, i, &parts, s, NULL)) == 0 &&
+            (rc = block_file_write(folder, name, &c, NULL)) == 0 &&
+            (rc = add_written(files, folder, model, w->lacks_model && i == 1)) == 0)
+            rc = add_written(files, folder, name, w->lacks_blocks && i == 1);
+    }
+    if (rc == 0 && *written)
+        rc = hf_index_write(folder, &parts, s);
+    free(of);
+    return rc == 0 && w->fails ? err_set(ERR_IO, "rank 1 on here: no room") : rc;
+}
+
+static int save_two(struct made *t, struct two *w, int64_t step)
+{
+    fill(t, step);
+    w->t = t;
+    const struct optimizer_block blocks[] = {{"exp_avg", DTYPE_F32, t->m, N, NULL, 0},
+                                             {"exp_avg_sq", DTYPE_F32, t->v, N, NULL, 0}};
+    json_t *state = json_pack("{s:I,s:f}", "windows", (json_int_t)step * 8, "mean", 0.1 + 1.0 / 3);
+    const struct checkpoint_content c = {.step = step,
+                                         .weights = &t->source,
+                                         .blocks = {.blocks = blocks, .n_blocks = 2},
+                                         .write_parts = write_two,
+                                         .user = w,
+                                         .state = state};
+    int rc = checkpoint_write(&t->folder, &c, NULL);
+    json_decref(state);
+    return rc;
+}
+
+enum { CUT = 300 };
+#define HALVES                                                                                     \
+    {                                                                                              \
+        {{.n = 2, .at = {{0, CUT}, {N - CUT, CUT}}}, {.n = 1, .at = {{0, CUT}}}},                  \
+        {                                                                                          \
+            {.n = 1, .at = {{CUT, N - 2 * CUT}}},                                                  \
+            {                                                                                      \
+                .n = 2, .at = { {CUT, CUT}, {2 * CUT, N - 2 * CUT} }                               \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+static void test_parts(void **state)
+{
+    (void)state;
+    struct made t;
+    struct two w = {.own = HALVES}, none = {.nothing = true};
+    struct checkpoint c;
+    struct model *m;
+    float got[N] = {0}, x;
+    open_all(&t);
+    assert_ok(save_two(&t, &w, 10));
+    expect_step(&t, t.folder.path, 10);
+    /* Spans that no file has as they are. */
+    const struct spans own = {.n = 2, .at = {{CUT - 7, 20}, {N - CUT - 5, 50}}};
+    const struct optimizer_block block = {"exp_avg", DTYPE_F32, got, N, NULL, 0};
+    assert_ok(checkpoint_open(&c, t.folder.path, NULL));
+    assert_int_equal(c.blocks.n, 2);
+    assert_ok(checkpoint_read(&c, &block, &own));
+    for (size_t i = 0; i < N; i++) {
+        const bool read = (i >= CUT - 7 && i < CUT + 13) || (i >= N - CUT - 5 && i < N - CUT + 45);
+        assert_true(got[i] == (read ? t.m[i] : 0));
+    }
+    mem_fail_at(1);
+    assert_int_equal(checkpoint_read(&c, &block, &own), ERR_NOMEM);
+    mem_fail_at(0);
+    checkpoint_close(&c);
+    assert_ok(model_load(&m, scratch_path(&t.scratch, "run/step-000010"),
+                         &(struct load_config){.dtype = DTYPE_F32}, NULL));
+    params_read(params_find(&m->params, "h.0.mlp.c_fc.weight"), &x, 3, 1);
+    assert_true(x == hf_value("h.0.mlp.c_fc.weight", 3));
+    model_free(m);
+    /* Where they cannot: as of one process. */
+    assert_ok(save_two(&t, &none, 20));
+    expect_step(&t, t.folder.path, 20);
+    assert_true(file_exists(scratch_path(&t.scratch, "run/step-000020/model.safetensors")));
+    /* One of them fails. */
+    w.fails = true;
+    assert_fails(save_two(&t, &w, 30), ERR_IO, "rank 1 on here: no room");
+    expect_step(&t, t.folder.path, 20);
+    expect_steps(&t, "20 10");
+    close_all(&t);
+}
+
+static void test_wrong_parts(void **state)
+{
+    (void)state;
+    static const struct {
+        struct two w;
+        const char *open, *read; /* what is said; NULL: nothing */
+    } cases[] = {
+        {{.own = HALVES, .lacks_model = true},
+         "model.safetensors.index.json names model-00002-of-00002.safetensors, manifest.json does "
+         "not",
+         NULL},
+        {{.own = HALVES, .lacks_blocks = true},
+         "training-00002-of-00002.safetensors is missing",
+         NULL},
+        {{.own = {{{.n = 1, .at = {{0, 600}}}, {.n = 1, .at = {{0, N}}}},
+                  {{.n = 1, .at = {{500, 500}}}, {.n = 0}}}},
+         NULL,
+         "has 4400 bytes of F32 in exp_avg, this run needs 4000 in F32"},
+        {{.own = {{{.n = 1, .at = {{0, 500}}}, {.n = 1, .at = {{0, N}}}},
+                  {{.n = 1, .at = {{0, 500}}}, {.n = 0}}}},
+         NULL,
+         "has some elements of exp_avg twice and lacks others"},
+        {{.own = {{{.n = 0}, {.n = 1, .at = {{0, N}}}}, {{.n = 0}, {.n = 0}}}},
+         NULL,
+         "has no exp_avg: its optimizer is another one"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made t;
+        struct two w = cases[i].w;
+        struct checkpoint c;
+        float got[N];
+        const struct optimizer_block block = {"exp_avg", DTYPE_F32, got, N, NULL, 0};
+        open_all(&t);
+        assert_ok(save_two(&t, &w, 10));
+        char *path = run_folder_checkpoint(t.folder.path, 10);
+        if (cases[i].open != NULL) {
+            assert_fails(checkpoint_open(&c, path, NULL), ERR_FORMAT, cases[i].open);
+        } else {
+            assert_ok(checkpoint_open(&c, path, NULL));
+            assert_fails(checkpoint_read(&c, &block, NULL), ERR_MISMATCH, cases[i].read);
+            checkpoint_close(&c);
+        }
+        mem_free(path);
+        close_all(&t);
+    }
 }
 
 /* No memory at any point: a sentence, nothing left behind, nothing leaked. */
@@ -486,6 +656,7 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts),      cmocka_unit_test(test_wrong_parts),
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_names),
         cmocka_unit_test(test_refusals),   cmocka_unit_test(test_damage),
         cmocka_unit_test(test_none_whole), cmocka_unit_test(test_sweep),

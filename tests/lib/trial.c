@@ -1,5 +1,14 @@
 #include "tests/lib/trial.h"
 
+#include "train/run/checkpoint.h"
+#include "weights/open.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of all optimizers that trials have. */
+static const char *const block_names[] = {"exp_avg", "exp_avg_sq", "exp_avg_unit"};
+
 const char *const trial_modes[N_TRIAL_MODES][5] = {
     {NULL}, {"precision=float16", "loss_scaling=4e6", "loss_scaling_growth=3", NULL}};
 
@@ -78,13 +87,59 @@ int trial_resume(struct run **out, struct trial *t, struct resume *q, const stru
     return rc == 0 ? run_resume(out, q, t->model, e) : rc;
 }
 
+static void read_tensor(struct buf *out, const struct source *s, int tensor)
+{
+    const struct param_tensor *t = &s->table.tensors[tensor];
+    const struct tensor_reader *r = &s->readers[tensor];
+    const size_t n = (size_t)t->rows * (size_t)t->cols, bytes = n * dtype_bytes(r->dtype);
+    assert_ok(buf_reserve(out, bytes));
+    assert_ok(r->read(r->user, out->data + out->n, 0, n));
+    out->n += bytes;
+}
+
+/* All files' tensors of this name, with or without ":FIRST" behind it, in their order. */
+static void read_block(struct buf *out, const struct block_files *f, const char *name)
+{
+    const size_t length = strlen(name);
+    for (uint64_t next = 0, at = UINT64_MAX;; at = next) {
+        const struct tensor_entry *found = NULL;
+        const struct file *file = NULL;
+        for (int i = 0; i < f->n; i++)
+            for (int k = 0; k < f->files[i].n; k++) {
+                const struct tensor_entry *e = &f->files[i].entries[k];
+                const char *end = e->name + length;
+                if (strncmp(e->name, name, length) != 0 || (*end != '\0' && *end != ':'))
+                    continue;
+                const uint64_t first = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
+                if (e->bytes > 0 && (at == UINT64_MAX || first > at) &&
+                    (found == NULL || first < next)) {
+                    found = e;
+                    file = &f->files[i].file;
+                    next = first;
+                }
+            }
+        if (found == NULL)
+            return;
+        assert_ok(buf_reserve(out, found->bytes));
+        assert_ok(file_read_at(file, out->data + out->n, found->offset, found->bytes));
+        out->n += found->bytes;
+    }
+}
+
 void trial_read_end(struct trial *t, struct buf *out)
 {
     char name[64];
-    snprintf(name, sizeof name, "run/step-%06d/model.safetensors", TRIAL_STEPS);
-    assert_ok(file_read_all(out, scratch_path(&t->scratch, name), 1 << 24));
-    snprintf(name, sizeof name, "run/step-%06d/training.safetensors", TRIAL_STEPS);
-    assert_ok(file_read_all(out, scratch_path(&t->scratch, name), 1 << 24));
+    struct checkpoint c;
+    struct source s;
+    snprintf(name, sizeof name, "run/step-%06d", TRIAL_STEPS);
+    assert_ok(checkpoint_open(&c, scratch_path(&t->scratch, name), NULL));
+    assert_ok(source_open(&s, c.path, 0, true, NULL));
+    for (int i = 0; i < s.table.n_tensors; i++)
+        read_tensor(out, &s, i);
+    for (size_t i = 0; i < sizeof block_names / sizeof *block_names; i++)
+        read_block(out, &c.blocks, block_names[i]);
+    source_close(&s);
+    checkpoint_close(&c);
 }
 
 /* The end of the run that nothing interrupts; and of it alone, so made once a mode. */

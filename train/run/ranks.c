@@ -16,7 +16,7 @@
 enum { SENTENCE = 900, DIVIDE_STEPS = 16 /* then twice as many, and so on */ };
 
 /* The words of rank 0. */
-enum word { WORD_STEP, WORD_PART, WORD_DIVIDE, WORD_END };
+enum word { WORD_STEP, WORD_PART, WORD_PARTS, WORD_DIVIDE, WORD_END };
 
 /* How micro-batches ended; or what rank 0 makes of it. */
 struct meeting {
@@ -122,6 +122,11 @@ void run_ranks_read(struct run *r, enum run_share what, int block, void *to, siz
     }
 }
 
+void run_ranks_begin_parts(struct run *r)
+{
+    say_word(r->ranks, WORD_PARTS);
+}
+
 bool run_ranks_has_state(const struct run *r)
 {
     return !run_shares_is_divided(r, SHARE_STATE) && !run_shares_is_divided(r, SHARE_WEIGHTS);
@@ -183,7 +188,10 @@ enum run_order run_ranks_follow(struct run *r)
             begin_meeting(r);
         if (word == WORD_DIVIDE)
             world_broadcast(run_shares_firsts(r), run_shares_firsts_bytes(r), 0);
-        return word == WORD_STEP ? ORDER_STEP : word == WORD_DIVIDE ? ORDER_DIVIDE : ORDER_END;
+        return word == WORD_STEP     ? ORDER_STEP
+               : word == WORD_DIVIDE ? ORDER_DIVIDE
+               : word == WORD_PARTS  ? ORDER_PARTS
+                                     : ORDER_END;
     }
 }
 

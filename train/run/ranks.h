@@ -24,8 +24,9 @@ int run_ranks_open(struct run *r);
 void run_ranks_close(struct run *r);
 /* Rank 0: the next step begins. */
 void run_ranks_begin_step(struct run *r);
-/* Others: wait for rank 0's word. ORDER_DIVIDE: as after run_ranks_divide. */
-enum run_order { ORDER_END, ORDER_STEP, ORDER_DIVIDE };
+/* Others: wait for rank 0's word. ORDER_DIVIDE: as after run_ranks_divide; ORDER_PARTS: as after
+ * run_ranks_begin_parts. */
+enum run_order { ORDER_END, ORDER_STEP, ORDER_DIVIDE, ORDER_PARTS };
 enum run_order run_ranks_follow(struct run *r);
 
 /* Rank 0, between steps: whether some ranks wait so long for others that blocks of the steps to
@@ -51,6 +52,8 @@ int run_ranks_meet(struct run *r, int rc);
  * to their place in the block itself. */
 void run_ranks_read(struct run *r, enum run_share what, int block, void *to, size_t first,
                     size_t n);
+/* Rank 0, between steps: a checkpoint is written by all (parts.h). */
+void run_ranks_begin_parts(struct run *r);
 /* Whether this rank has all that a checkpoint of the last whole step has, without the others. */
 bool run_ranks_has_state(const struct run *r);
 

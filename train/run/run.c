@@ -11,6 +11,7 @@
 #include "train/run/evaluate.h"
 #include "train/run/inside.h"
 #include "train/parallel/world.h"
+#include "train/run/parts.h"
 #include "train/run/publish.h"
 #include "train/run/ranks.h"
 #include "train/run/take_step.h"
@@ -185,6 +186,8 @@ static int follow_first(struct run *r)
     for (enum run_order o; rc == 0 && (o = run_ranks_follow(r)) != ORDER_END;)
         if (o == ORDER_DIVIDE)
             rc = run_refit_step(r);
+        else if (o == ORDER_PARTS)
+            run_parts_follow(r);
         else if (run_take_step(r) != 0)
             interrupt_clear();
     return rc;

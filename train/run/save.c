@@ -8,6 +8,7 @@
 #include "train/run/checkpoint.h"
 #include "train/run/gather.h"
 #include "train/run/inside.h"
+#include "train/run/parts.h"
 #include "train/run/publish.h"
 #include "train/run/ranks.h"
 #include "train/step/weights_disk.h"
@@ -67,6 +68,8 @@ static int save_step(struct run *r)
                                                     .n_blocks = n_blocks,
                                                     .read = divided ? read_state : NULL,
                                                     .user = r},
+                                         .write_parts = divided ? run_parts_write : NULL,
+                                         .user = r,
                                          .state = state};
     if (rc == 0)
         rc = checkpoint_write(&r->folder, &c, r->events.progress);

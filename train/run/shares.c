@@ -47,8 +47,7 @@ static struct spans rank_spans(const struct run *r, int rank, enum run_share wha
     return out;
 }
 
-/* Of several that have the same, the first replica's speaks. */
-static bool speaks(const struct run *r, int rank, enum run_share what)
+bool run_shares_speaks(const struct run *r, int rank, enum run_share what)
 {
     return (what == SHARE_STATE && r->shares->sliced) || layout_replica_of(&r->layout, rank) == 0;
 }
@@ -66,7 +65,7 @@ static void spread_sums(void *user, double *sums)
     const struct run *r = user;
     for (int rank = 0; rank < world_size(); rank++) {
         const struct spans own = rank_spans(r, rank, SHARE_STATE);
-        for (int i = 0; i < own.n && speaks(r, rank, SHARE_STATE); i++) {
+        for (int i = 0; i < own.n && run_shares_speaks(r, rank, SHARE_STATE); i++) {
             const struct span s = own.at[i];
             const int first = optimizer_pieces(r->optimizer, s.first),
                       last = optimizer_pieces(r->optimizer, s.first + s.n);
@@ -338,7 +337,8 @@ struct run_part run_shares_part(const struct run *r, enum run_share what, int bl
         return p;
     list_blocks(r, what, blocks);
     for (int rank = 0; rank < world_size(); rank++) {
-        const size_t has = speaks(r, rank, what) ? bytes_of(r, &blocks[block], &p, rank) : 0;
+        const size_t has =
+            run_shares_speaks(r, rank, what) ? bytes_of(r, &blocks[block], &p, rank) : 0;
         if (has > 0) {
             p.rank = rank;
             p.n = has;

@@ -43,6 +43,8 @@ void run_shares_gather_stats(struct run *r);
 
 /* Of what a rank may have a part. */
 enum run_share { SHARE_STATE /* of the optimizer */, SHARE_WEIGHTS };
+/* Whether what a rank has counts: of several that have the same, that of the first replica. */
+bool run_shares_speaks(const struct run *r, int rank, enum run_share what);
 /* Whether ranks have parts of it each, so that no rank has all. */
 bool run_shares_is_divided(const struct run *r, enum run_share what);
 /* Bytes first to first + n - 1 of a block of it (of the weights there is one, 0), all of them at a

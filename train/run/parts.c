@@ -118,6 +118,23 @@ static void join_tensor(const struct run *r, int tensor, int to)
     }
 }
 
+/* A rank other than 0 is not stopped by Ctrl-C: rank 0 says what becomes of the checkpoint. */
+static bool goes_on(int rc)
+{
+    if (rc != ERR_INTERRUPTED || world_rank() == 0)
+        return false;
+    interrupt_clear();
+    return true;
+}
+
+static int hash_own(struct checkpoint_file *f, const char *folder, const struct progress *p)
+{
+    int rc;
+    while (goes_on(rc = checkpoint_hash_file(f, folder, p)))
+        ;
+    return rc;
+}
+
 static int write_model(struct checkpoint_file *f, const struct parts_plan *p, const char *folder,
                        const struct source *s, const struct progress *progress)
 {
@@ -125,11 +142,12 @@ static int write_model(struct checkpoint_file *f, const struct parts_plan *p, co
     int rc = 0;
     if (p->own_model >= 0) {
         hf_part_name(f->name, p->own_model, p->model.n);
-        rc = hf_part_write(folder, p->own_model, &p->model, s, progress);
+        while (goes_on(rc = hf_part_write(folder, p->own_model, &p->model, s, progress)))
+            ;
     } else if (p->model.n == 0 && world_rank() == 0) {
         rc = hf_weights_write(folder, s, &as, progress); /* hashed with what else is there */
     }
-    return rc == 0 && *f->name != '\0' ? checkpoint_hash_file(f, folder, progress) : rc;
+    return rc == 0 && *f->name != '\0' ? hash_own(f, folder, progress) : rc;
 }
 
 static int write_blocks(struct checkpoint_file *f, const struct parts_plan *p, const char *folder,
@@ -144,28 +162,17 @@ static int write_blocks(struct checkpoint_file *f, const struct parts_plan *p, c
     for (int i = 0; i < c.n_blocks; i++)
         own[i] = run_shares_own(r, &blocks[i]);
     block_file_name(f->name, p->own_blocks, p->n_blocks);
-    int rc = block_file_write(folder, f->name, &c, r->events.progress);
-    return rc == 0 ? checkpoint_hash_file(f, folder, r->events.progress) : rc;
-}
-
-/* A rank other than 0 is not stopped by Ctrl-C: rank 0 says what becomes of the checkpoint. */
-static bool goes_on(int rc)
-{
-    if (rc != ERR_INTERRUPTED || world_rank() == 0)
-        return false;
-    interrupt_clear();
-    return true;
+    int rc;
+    while (goes_on(rc = block_file_write(folder, f->name, &c, r->events.progress)))
+        ;
+    return rc == 0 ? hash_own(f, folder, r->events.progress) : rc;
 }
 
 static int write_own(struct checkpoint_file own[FILES], const struct parts_plan *p,
                      const char *folder, struct run *r, struct source *s)
 {
-    int rc;
-    while (goes_on(rc = write_model(&own[0], p, folder, s, r->events.progress)))
-        ;
-    while (rc == 0 && goes_on(rc = write_blocks(&own[1], p, folder, r)))
-        ;
-    return rc;
+    int rc = write_model(&own[0], p, folder, s, r->events.progress);
+    return rc == 0 ? write_blocks(&own[1], p, folder, r) : rc;
 }
 
 /* By all ranks; files of all are on rank 0 then. */

@@ -1,8 +1,6 @@
 /*
- * Norms and steps. Threads share the pieces of the block and process each run by run: open_run
- * makes an fp32 view of the run, copying what is binary16; the kernels step it; close_moment and
- * close_weights round it back. Sums are stored by piece and added in the order of pieces, whatever
- * the team.
+ * Norms and steps. Threads share the pieces of the block and process each run by run
+ * (optimizer_run.h). Sums are stored by piece and added in the order of pieces, whatever the team.
  *
  * A step that might break the limit is rehearsed first:
  *
@@ -20,137 +18,12 @@
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/kernels/optimizer_kernels.h"
-#include "model/kernels/row_kernels.h"
+#include "train/optim/optimizer_run.h"
 #include "train/optim/optimizer_walk.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdatomic.h>
-#include <string.h>
-
-/* Set in the streams of stochastic rounding, and in no stream of dropout masks (model/pass.h). */
-static const uint64_t ROUNDING = UINT64_C(1) << 63;
-
-/* ---- runs in fp32 ---- */
-
-/* The arguments of a norm, a rehearsal or a step. */
-struct optimizer_pass {
-    struct optimizer *o;
-    void *weights;
-    const void *grads;
-    struct adam_constants decaying, plain; /* for tensors with weight decay, and without */
-    atomic_bool *exceeds; /* a rehearsal: set if a weight would reach the limit; NULL: the step */
-    float *rehearsed;     /* a rehearsal: [n], gets the weights; NULL: they are dropped */
-};
-
-/* A run in fp32: pointers into the blocks, or to the copies. */
-struct run {
-    float *w, *m, *v;
-    const float *g;
-    size_t at, unit; /* index in the blocks, and of its unit in m_unit */
-    size_t n;
-    float w_copy[RUN], m_copy[RUN], v_copy[RUN], g_copy[RUN];
-};
-
-/* Whether all is fp32, so that nothing is copied and a whole piece is one run. */
-static bool runs_in_place(const struct optimizer *o)
-{
-    return o->dtype == DTYPE_F32 && o->half_m == NULL;
-}
-
-/* The run at element `from` of a piece, with its gradients alone. */
-static void open_gradients(struct run *r, const struct optimizer_pass *j,
-                           const struct optimizer_piece *p, size_t from)
-{
-    const struct optimizer *o = j->o;
-    const void *grads = j->grads;
-    size_t left = (size_t)p->n - from;
-    r->at = p->first + from;
-    const size_t at = r->at - o->first_gradient;
-    r->unit = (size_t)(p - o->pieces) * RUNS + from / RUN;
-    r->n = (runs_in_place(o) && j->exceeds == NULL) || left < RUN ? left : RUN;
-    if (o->dtype == DTYPE_F32) {
-        r->g = (const float *)grads + at;
-    } else {
-        row_kernels()->half_to_f32(r->g_copy, (const uint16_t *)grads + at, r->n);
-        r->g = r->g_copy;
-    }
-}
-
-/* A rehearsal works on copies. */
-static void copy_for_rehearsal(float **at, float *copy, size_t n)
-{
-    if (*at != copy)
-        memcpy(copy, *at, n * sizeof *copy);
-    *at = copy;
-}
-
-static void open_run(struct run *r, const struct optimizer_pass *j, const struct optimizer_piece *p,
-                     size_t from)
-{
-    const struct row_kernels *k = row_kernels();
-    const struct optimizer *o = j->o;
-    open_gradients(r, j, p, from);
-    r->v = o->v + r->at;
-    r->w = o->dtype == DTYPE_F32 ? (float *)j->weights + r->at : r->w_copy;
-    r->m = o->half_m == NULL ? o->m + r->at : r->m_copy;
-    if (o->dtype == DTYPE_F16)
-        k->half_to_f32(r->w, (uint16_t *)j->weights + r->at, r->n);
-    if (o->half_m != NULL) {
-        k->half_to_f32(r->m, o->half_m + r->at, r->n);
-        k->scale(r->m, o->m_unit[r->unit], r->n);
-    }
-    if (j->exceeds != NULL) {
-        copy_for_rehearsal(&r->w, r->w_copy, r->n);
-        copy_for_rehearsal(&r->m, r->m_copy, r->n);
-        copy_for_rehearsal(&r->v, r->v_copy, r->n);
-    }
-}
-
-/* Store m in a unit, a power of two, such that max |m| / unit is in [2^14, 2^15), or less where the
- * unit would be subnormal. */
-static void close_moment(struct run *r, const struct optimizer_pass *j)
-{
-    const struct row_kernels *k = row_kernels();
-    const struct optimizer *o = j->o;
-    int exponent;
-    if (o->half_m == NULL || j->exceeds != NULL)
-        return;
-    frexpf(optimizer_kernels()->max_abs(r->m, r->n), &exponent);
-    float unit = ldexpf(1, exponent - 15 < -126 ? -126 : exponent - 15);
-    k->scale(r->m, 1 / unit, r->n);
-    k->half_from_f32(o->half_m + r->at, r->m, r->n);
-    o->m_unit[r->unit] = unit;
-}
-
-/* A rehearsal's weights, before rounding. In a rehearsal LAMB's norms are summed in another order,
- * over moments that are not rounded, so 0.99 of the limit applies. */
-static void check_limit(const struct run *r, const struct optimizer_pass *j)
-{
-    const struct optimizer *o = j->o;
-    const float limit = o->config.kind == OPTIMIZER_LAMB ? 0.99f * o->limit : o->limit;
-    bool stay = true;
-    for (size_t i = 0; i < r->n; i++)
-        stay &= fabsf(r->w[i]) < limit; /* false for NaN */
-    if (!stay)
-        atomic_store(j->exceeds, true);
-    if (j->rehearsed != NULL)
-        memcpy(j->rehearsed + r->at, r->w, r->n * sizeof *r->w);
-}
-
-static void close_weights(struct run *r, const struct optimizer_pass *j)
-{
-    const struct row_kernels *k = row_kernels();
-    const struct optimizer *o = j->o;
-    if (j->exceeds != NULL)
-        check_limit(r, j);
-    else if (o->dtype == DTYPE_F16 && o->config.stochastic_rounding)
-        optimizer_kernels()->half_from_f32_random((uint16_t *)j->weights + r->at, r->w, r->n,
-                                                  o->config.seed, ROUNDING | (uint64_t)o->steps,
-                                                  r->unit * (RUN / 64));
-    else if (o->dtype == DTYPE_F16)
-        k->half_from_f32((uint16_t *)j->weights + r->at, r->w, r->n);
-}
 
 /* ---- the norm ---- */
 
@@ -165,10 +38,10 @@ static void norm_piece(const struct optimizer_pass *j, int i)
 {
     const struct optimizer_piece *p = &j->o->pieces[i];
     double *sum = &j->o->sums[2 * i];
-    struct run r;
+    struct optimizer_run r;
     *sum = 0;
     for (size_t from = 0; from < (size_t)p->n; from += r.n) {
-        open_gradients(&r, j, p, from);
+        optimizer_run_gradients(&r, j, p, from);
         *sum += optimizer_kernels()->sum_squares(r.g, r.n);
     }
 }
@@ -236,17 +109,17 @@ static void step_piece(const struct optimizer_pass *j, int i)
     const struct optimizer_piece *p = &j->o->pieces[i];
     bool lamb = j->o->config.kind == OPTIMIZER_LAMB;
     double *sums = &j->o->sums[2 * i], more[2];
-    struct run r;
+    struct optimizer_run r;
     sums[0] = sums[1] = 0;
     for (size_t from = 0; from < (size_t)p->n; from += r.n) {
-        open_run(&r, j, p, from);
+        optimizer_run_open(&r, j, p, from);
         if (lamb)
             k->lamb_moments(more, r.m, r.v, r.w, r.g, r.n, piece_constants(j, p));
         else
             k->adam(more, r.w, r.m, r.v, r.g, r.n, piece_constants(j, p));
-        close_moment(&r, j);
+        optimizer_run_close_moment(&r, j);
         if (!lamb)
-            close_weights(&r, j);
+            optimizer_run_close_weights(&r, j);
         sums[0] += more[0];
         sums[1] += more[1];
     }
@@ -258,13 +131,13 @@ static void update_piece(const struct optimizer_pass *j, int i)
     const struct optimizer_piece *p = &j->o->pieces[i];
     float rate = (float)lamb_rate(j, &j->o->changes[p->tensor]);
     double sums[2];
-    struct run r;
+    struct optimizer_run r;
     for (size_t from = 0; from < (size_t)p->n; from += r.n) {
-        open_run(&r, j, p, from);
+        optimizer_run_open(&r, j, p, from);
         if (j->exceeds != NULL) /* a rehearsal stored no moments */
             optimizer_kernels()->lamb_moments(sums, r.m, r.v, r.w, r.g, r.n, piece_constants(j, p));
         optimizer_kernels()->lamb_update(r.w, r.m, r.v, r.n, piece_constants(j, p), rate);
-        close_weights(&r, j);
+        optimizer_run_close_weights(&r, j);
     }
 }
 

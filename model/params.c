@@ -75,8 +75,10 @@ static int fill_table(struct params *p)
     for (int i = 0; i < p->n_tensors; i++) {
         struct schema_tensor row = schema_tensor(&p->config, i);
         struct param_tensor *t = &p->tensors[i];
-        *t = (struct param_tensor){
-            .kind = row.row->kind, .layer = row.layer, .decays = row.row->decays};
+        *t = (struct param_tensor){.kind = row.row->kind,
+                                   .layer = row.layer,
+                                   .decays = row.row->decays,
+                                   .fused = row.row->fused};
         schema_name(t->name, sizeof t->name, row);
         schema_shape(row.row, &p->config, &t->rows, &t->cols);
         if (p->layers != NULL && schema_is_linear(row.row))

@@ -14,7 +14,7 @@ static const struct schema_row schema[] = {
     {"wpe.weight", "position_embd", PARAM_ROWS, "n", "C", .decays = true, ONCE(wpe)},
     {"ln_1.weight", "attn_norm", VECTOR, .cols = "C", EACH(ln_1_weight)},
     {"ln_1.bias", "attn_norm", VECTOR, .cols = "C", EACH(ln_1_bias)},
-    {"attn.c_attn.weight", "attn_qkv", MATRIX, .rows = "C", .cols = "3A", EACH(c_attn)},
+    {"attn.c_attn.weight", "attn_qkv", MATRIX, .rows = "C", .cols = "3A", .fused = 3, EACH(c_attn)},
     {"attn.c_attn.bias", "attn_qkv", VECTOR, .cols = "3A", .gpt2_only = true, EACH(c_attn.bias)},
     {"attn.c_proj.weight", "attn_output", MATRIX, .rows = "A", .cols = "C", EACH(attn_proj)},
     {"attn.c_proj.bias", "attn_output", VECTOR, .cols = "C", EACH(attn_proj.bias)},

@@ -23,6 +23,7 @@ struct schema_row {
     bool untied_only; /* exists only without tie_word_embeddings */
     bool gpt2_only;   /* GPT-Neo has no such tensor */
     bool decays;      /* weight decay on matrices applies */
+    int fused;        /* as in struct param_tensor */
     /* Of the field in struct layer or struct params: a struct linear (CONV1D, EMBEDDING), or else a
      * float pointer. */
     size_t offset;

@@ -55,6 +55,8 @@ struct param_tensor {
     int rows, cols;
     int layer;   /* -1 outside the layers */
     bool decays; /* weight decay on matrices applies to it */
+    int fused;   /* how many matrices of one size lie side by side in its columns: 3 in c_attn, Q, K
+                    and V; 0: it is one */
     /* Where the elements are; the other two pointers are NULL. Borrowed. */
     float *data;           /* [rows,cols] fp32: VECTOR, ROWS, and all in float32 training */
     uint16_t *half;        /* [rows,cols] binary16: all in float16 training */

@@ -116,10 +116,42 @@ static void lamb_update(float *w, const float *m, const float *v, size_t n,
     }
 }
 
+static void muon_direction(float *u, float *m, const float *g, size_t n,
+                           const struct adam_constants *d)
+{
+    const struct v16 beta = v_set(d->beta1);
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = lanes_used(n, i);
+        struct v16 slope = v_mul(v_load_n(g + i, used), v_set(d->scale));
+        struct v16 fresh = v_mul(v_set(d->rest1), slope);
+        struct v16 new_m = v_fma(beta, v_load_n(m + i, used), fresh);
+        v_store_n(m + i, new_m, used);
+        v_store_n(u + i, v_fma(beta, new_m, fresh), used);
+    }
+}
+
+static void muon_update(double sums[2], float *w, const float *u, size_t n,
+                        const struct adam_constants *d)
+{
+    struct d16 weights = d_zero(), updates = d_zero();
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int used = lanes_used(n, i);
+        struct v16 old = v_load_n(w + i, used);
+        struct v16 new = v_fma(v_set(-d->rate), v_load_n(u + i, used), v_mul(old, v_set(d->keep)));
+        v_store_n(w + i, new, used);
+        new = v_keep(new, used, v_set(0));
+        weights = d_add_square(weights, old);
+        updates = d_add_square(updates, v_sub(new, old));
+    }
+    store_sums(sums, weights, updates);
+}
+
 static const struct optimizer_kernels optimizer_table = {.sum_squares = sum_squares,
                                                          .adam = adam_step,
                                                          .lamb_moments = lamb_moments,
                                                          .lamb_update = lamb_update,
+                                                         .muon_direction = muon_direction,
+                                                         .muon_update = muon_update,
                                                          .max_abs = max_abs_row,
                                                          .half_from_f32_random =
                                                              round_row_randomly};

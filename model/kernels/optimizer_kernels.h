@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The constants of one step of Adam, AdamW or LAMB. With g a gradient, w a weight, m and v its
- * moments, and a prime for the new value: */
+/* The constants of one step of Adam, AdamW, LAMB or Muon. With g a gradient, w a weight, m and v
+ * its moments, and a prime for the new value: */
 struct adam_constants {
     float scale, l2;            /* g' = fma(l2, w, g scale) */
     float beta1, rest1;         /* m' = fma(beta1, m, rest1 g'), rest1 = 1 - beta1 */
@@ -17,6 +17,8 @@ struct adam_constants {
     float eps;
     float keep, rate; /* Adam, AdamW: w' = fma(-rate, u, w keep) */
     float decay;      /* LAMB: u' = fma(decay, w, u) */
+    /* Muon has beta1 for its momentum: u = fma(beta1, m', rest1 g'); w' as AdamW's, u being
+     * orthogonalized */
 };
 
 struct optimizer_kernels {
@@ -32,6 +34,13 @@ struct optimizer_kernels {
                          size_t n, const struct adam_constants *d);
     void (*lamb_update)(float *w, const float *m, const float *v, size_t n,
                         const struct adam_constants *d, float rate);
+    /* One step of Muon, in two passes between which directions are orthogonalized: muon_direction
+     * updates m [n] and sets u [n]; muon_update sets w' = fma(-d->rate, u, w keep), and sums
+     * receives what adam's receives. */
+    void (*muon_direction)(float *u, float *m, const float *g, size_t n,
+                           const struct adam_constants *d);
+    void (*muon_update)(double sums[2], float *w, const float *u, size_t n,
+                        const struct adam_constants *d);
     float (*max_abs)(const float *x, size_t n); /* max |x|; 0 for n = 0; NaN is ignored */
     /*
      * Stochastic rounding to binary16 (Gupta et al. 2015): x rounds to one of its two neighbours,

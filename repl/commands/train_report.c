@@ -13,6 +13,7 @@
 #include "repl/terminal/train_lines.h"
 #include "repl/terminal/wrap.h"
 #include "train/data/batches.h"
+#include "train/config/moments.h"
 #include "train/config/plan.h"
 #include "train/config/plan_sources.h"
 #include "train/config/resolve.h"
@@ -49,6 +50,7 @@ static int time_plan(const struct run_config *c, const struct config *shape, uin
     double needed = speed_token_flops(shape, t->sequence_length, c->lora.rank > 0);
     if (step_recomputed(&again, c->execution.recompute, shape->n_layer) == 0)
         needed += speed_recompute_flops(shape, again);
+    needed += moment_sizes_all(c, shape).flops / t->global_batch_size / t->sequence_length;
     double rate = reached * flops / needed;
     double step_s = (double)t->global_batch_size * t->sequence_length / rate;
     const struct metrics m = {.n_steps = run_config_steps(c, n_windows),

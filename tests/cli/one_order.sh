@@ -60,4 +60,21 @@ for kind in float32 float16 lora; do
     is "$kind, the other way round" "${expected[$kind]}" "$(digest run)"
     rm -rf run
 done
+# Muon, whose matrices have products of their own.
+declare -A muon=([float32]=f1ec1cf3afa446db [float16]=c4e1e2e7a8c567ac)
+for precision in float32 float16; do
+    extra=(precision=$precision optimizer=muon)
+    expected[muon]=${muon[$precision]}
+    same() { ordered run "${extra[@]}" "${@:2}" >log 2>&1; is "muon, $precision, $1" "${expected[muon]}" "$(digest run)"; rm -rf run; }
+    same "one thread" --threads 1
+    same "three threads, micro-batches of 1" micro_batch_size=1 gradient_accumulation=8 --threads 3
+    for k in portable avx2 avx512; do
+        grep -qw $k <<<"$sets" || continue
+        PRATTLE_KERNELS=$k same "kernels $k"
+    done
+    ordered run "${extra[@]}" steps=9 >log 2>&1
+    "$PRATTLE" train resume run steps=$STEPS micro_batch_size=2 gradient_accumulation=4 --threads 3 >log 2>&1
+    is "muon, $precision, stopped at step 9 and gone on in micro-batches of 2" "${expected[muon]}" "$(digest run)"
+    rm -rf run
+done
 finish

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Ten steps of training a small GPT-2: AdamW by PyTorch, LAMB by NumPy on PyTorch's gradients.
+"""Ten steps of training a small GPT-2: AdamW by PyTorch, LAMB and Muon by NumPy on PyTorch's
+gradients.
 
     tests/golden/curve_reference.py      (PyTorch 1.13, NumPy)
 
@@ -18,7 +19,7 @@ import numpy as np
 import torch
 
 from gpt2_reference import forward
-from optimizer_reference import norm_of, numpy_step
+from optimizer_reference import fused_of, norm_of, numpy_step
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "curve")
 STEPS, MICRO, B, T = IDS_SHAPE = 10, 2, 2, 18
@@ -35,7 +36,8 @@ TENSORS = ([("wte.weight", (V, C)), ("wpe.weight", (P, C))] +
 PLAIN = {"beta1": 0.9, "beta2": 0.95, "weight_decay": 0.1, "decay": "matrices",
          "bias_correction": True, "grad_clip": 1.0}
 CASES = {"adamw": dict(PLAIN, kind="adamw", eps=1e-6, rate=3e-3),
-         "lamb": dict(PLAIN, kind="lamb", eps=1e-6, rate=2e-2)}
+         "lamb": dict(PLAIN, kind="lamb", eps=1e-6, rate=2e-2),
+         "muon": dict(PLAIN, kind="muon", momentum=0.95, eps=1e-6, rate=3e-3)}
 
 
 def rate_of(c, step):
@@ -72,8 +74,8 @@ def train(c, weights, ids, labels):
     for t in range(STEPS):
         loss, grads = gradient(w, ids[t], labels[t])
         curve.append([loss, norm_of(grads)])
-        if c["kind"] == "lamb":
-            numpy_step(c, w, m, v, t + 1, grads, rate_of(c, t))
+        if c["kind"] != "adamw":
+            numpy_step(c, w, m, v, t + 1, grads, rate_of(c, t), fused_of(TENSORS))
             continue
         for p, g in zip(params, grads):
             p.grad = torch.tensor(g)

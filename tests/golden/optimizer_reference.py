@@ -4,8 +4,9 @@
     tests/golden/optimizer_reference.py      (PyTorch 1.13, NumPy)
 
 AdamW and Adam are torch.optim's, clipped by torch.nn.utils.clip_grad_norm_, in float64;
-LAMB, and AdamW without bias correction, which torch.optim has not, are written out
-below in NumPy. Writes into tests/golden/optimizer/
+LAMB, Muon, and AdamW without bias correction, which torch.optim has not, are written out
+below in NumPy: Muon as Keller Jordan's muon.py has it (momentum by lerp, Nesterov, five
+iterations), but in float64, times the factor of Liu et al. 2025, Q, K and V apart. Writes into tests/golden/optimizer/
     start.f32      the weights, then the gradients of STEPS steps; as all .f32 here: float32,
                    tensors in the order of TENSORS, one behind the other
     cases.json     the settings of each case, and the global norm of each step's gradient
@@ -39,6 +40,9 @@ CASES = {
     "lamb": {"kind": "lamb", "eps": 1e-6, "weight_decay": 0.01},
     "lamb-all-clipped": {"kind": "lamb", "decay": "all", "grad_clip": 1.0, "bias_correction": False,
                          "scale": 0.25},
+    "muon": {"kind": "muon", "momentum": 0.95},
+    "muon-all-clipped": {"kind": "muon", "momentum": 0.5, "decay": "all", "grad_clip": 1.0,
+                         "beta2": 0.999, "scale": 0.125},
 }
 
 
@@ -82,12 +86,41 @@ def by_torch(c, weights, steps):
         yield [p.detach().numpy().copy() for p in params]
 
 
-def numpy_step(c, w, m, v, t, grads, rate):
+def fused_of(tensors):
+    """How many matrices Muon sees in each tensor; 0: AdamW steps it."""
+    return [0 if len(shape) < 2 or name.split(".")[0] in ("wte", "wpe")
+            else 3 if "c_attn" in name else 1 for name, shape in tensors]
+
+
+def orthogonalize(g):
+    a, b, c = 3.4445, -4.7750, 2.0315
+    x = g.T if g.shape[0] > g.shape[1] else g
+    x = x / (np.linalg.norm(x) + 1e-7)
+    for _ in range(5):
+        s = x @ x.T
+        x = a * x + (b * s + c * s @ s) @ x
+    return x.T if g.shape[0] > g.shape[1] else x
+
+
+def muon_direction(c, m, g, fused):
+    """Of a tensor, whose momentum is changed in place."""
+    m *= c["momentum"]
+    m += (1 - c["momentum"]) * g
+    u = (1 - c["momentum"]) * g + c["momentum"] * m
+    return np.concatenate([orthogonalize(part) * 0.2 * math.sqrt(max(part.shape))
+                           for part in np.split(u, fused, axis=1)], axis=1)
+
+
+def numpy_step(c, w, m, v, t, grads, rate, fused=()):
     """Step t, from 1, of lists of arrays that are changed in place."""
     norm = norm_of(grads)
     if c["grad_clip"] > 0 and c["grad_clip"] / (norm + 1e-6) < 1:
         grads = [g * (c["grad_clip"] / (norm + 1e-6)) for g in grads]
     for i, g in enumerate(grads):
+        if c["kind"] == "muon" and fused[i] > 0:
+            u = muon_direction(c, m[i], g, fused[i])
+            w[i] = w[i] - rate * (u + c["weight_decay"] * w[i])
+            continue
         m[i] = c["beta1"] * m[i] + (1 - c["beta1"]) * g
         v[i] = c["beta2"] * v[i] + (1 - c["beta2"]) * g * g
         m_hat, v_hat = m[i], v[i]
@@ -96,7 +129,7 @@ def numpy_step(c, w, m, v, t, grads, rate):
             v_hat = v[i] / (1 - c["beta2"] ** t)
         u = m_hat / (np.sqrt(v_hat) + c["eps"])
         decay = c["weight_decay"] if decays(c, g.shape) else 0.0
-        if c["kind"] == "adamw":
+        if c["kind"] in ("adamw", "muon"):
             w[i] = w[i] - rate * (u + decay * w[i])
             continue
         u = u + decay * w[i]
@@ -110,7 +143,8 @@ def by_numpy(c, weights, steps):
     m = [np.zeros_like(a) for a in w]
     v = [np.zeros_like(a) for a in w]
     for t, grads in enumerate(steps, 1):
-        numpy_step(c, w, m, v, t, [g * c["scale"] for g in grads], c["rate"])
+        numpy_step(c, w, m, v, t, [g * c["scale"] for g in grads], c["rate"],
+                   fused_of(TENSORS))
         yield [a.copy() for a in w]
 
 
@@ -125,7 +159,7 @@ def optimizers():
     out = {}
     for name, changed in CASES.items():
         c = dict(ADAMW, **changed)
-        torch_has_it = c["kind"] != "lamb" and c["bias_correction"]
+        torch_has_it = c["kind"] in ("adamw", "adam") and c["bias_correction"]
         after = list((by_torch if torch_has_it else by_numpy)(c, weights, steps))
         if torch_has_it and c["kind"] == "adamw":  # the two references against each other
             for a, b in zip(after[-1], list(by_numpy(c, weights, steps))[-1]):

@@ -33,6 +33,14 @@ is "and the same lines, but for speed" "$(sed -E 's/[0-9.]+ (tokens|samples).*le
 figures() { grep -oE '"(step|loss|accuracy|tokens|h\.[0-9][a-z_.]*|wte[a-z.]*|mean|std)":[0-9.e-]*' "$1/metrics.jsonl"; }
 is "the lines of metrics, with those of all layers" "$(figures whole)" "$(figures some)"
 is "nothing on standard error" "" "$(cat err)"
+for precision in float32 float16; do
+    muon="optimizer=muon precision=$precision schedule=constant warmup=0"
+    one muon micro_batch_size=2 $muon >/dev/null
+    many 4 stages micro_batch_size=1 layers_per_device=[1,3] $muon steps=9 >/dev/null 2>err
+    "$PRATTLE" train resume stages steps=$STEPS layers_per_device=none replicas=1 >/dev/null 2>err
+    is "with Muon, $precision, and gone on by one process" "$(digest muon)" "$(digest stages)"
+    rm -rf muon stages
+done
 # devices: the rows of a table, without bytes.
 devices() { grep -E '^  [0-9] ' | tr -s ' ' | sed -E 's/ [0-9.]+ MiB$//'; }
 is "a table says who has what" " 0 $(hostname) 0-1 embedding and head

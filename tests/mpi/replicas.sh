@@ -30,6 +30,13 @@ many 2 some micro_batch_size=1 gradient_blocks=4 optimizer=lamb zero=2 eval_ever
 is "the same with gradients in slices" "$(digest whole)" "$(digest some)"
 is "the lines of metrics" "$(grep -oE '"(step|loss|accuracy|tokens)":[0-9.]*' whole/metrics.jsonl)" \
     "$(grep -oE '"(step|loss|accuracy|tokens)":[0-9.]*' some/metrics.jsonl)"
+for precision in float32 float16; do
+    one whole micro_batch_size=2 optimizer=muon precision=$precision >/dev/null
+    many 3 some micro_batch_size=1 optimizer=muon precision=$precision >/dev/null 2>err
+    is "with Muon, $precision" "$(digest whole)" "$(digest some)"
+done
+has "but not by parts of it" "muon's matrices are not divided among replicas: zero=0, or optimizer=adamw" \
+    "$(many 2 some micro_batch_size=1 optimizer=muon zero=1 2>&1)"
 one whole micro_batch_size=1 log_activations_every=10 >log 2>err
 many 3 some micro_batch_size=1 log_activations_every=10 >log3 2>err
 figures() { grep activation "$1/metrics.jsonl" | grep -oE '"[^"]*":-?[0-9][-+0-9.e]*' | awk -F '":' '{printf "%s %.6g\n", $1, $2}'; }

@@ -1,6 +1,7 @@
 #include "train/config/devices.h"
 
 #include "model/shard.h"
+#include "train/config/moments.h"
 #include "train/parallel/division.h"
 #include "train/parallel/layout.h"
 #include "train/parallel/shard_exchange.h"
@@ -99,10 +100,11 @@ static int find_bytes(double *out, struct device_pipeline *p, const struct run_c
     if (rc != 0)
         return rc;
     const double n = stage_params(shape, &step.stage);
+    const struct moment_sizes m = moment_sizes(c, shape, &step.stage);
     *out = n * (double)dtype_bytes(precision) + 2 * (double)b.window +
-           n * moment_bytes(c) / (c->execution.zero > 0 ? l->replicas : 1) + (double)b.gradients +
-           (double)b.waiting + (double)b.embedding + (double)b.activations + (double)b.logits +
-           (double)b.scratch;
+           (m.first + m.second) / (c->execution.zero > 0 ? l->replicas : 1) + m.scratch +
+           (double)b.gradients + (double)b.waiting + (double)b.embedding + (double)b.activations +
+           (double)b.logits + (double)b.scratch;
     return 0;
 }
 

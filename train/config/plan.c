@@ -1,6 +1,7 @@
 #include "train/config/plan.h"
 
 #include "train/config/devices.h"
+#include "train/config/moments.h"
 #include "train/config/phased_plan.h"
 #include "train/config/suggest.h"
 #include "train/parallel/division.h"
@@ -99,10 +100,11 @@ static int memory_total(double total, bool kept, struct buf *out)
 
 /* The optimizer's moments of so many parameters, in bytes: in memory, or on disk but for a part. */
 struct moment_bytes {
-    double first, second, at_work, disk;
+    double first, second, at_work, disk, scratch;
 };
 
-static struct moment_bytes moment_bytes(const struct run_config *c, double n)
+static struct moment_bytes moment_bytes(const struct run_config *c, const struct config *shape,
+                                        double n)
 {
     const size_t first =
         dtype_bytes(optimizer_moment(&c->optimizer, (enum dtype)c->training.precision));
@@ -110,6 +112,10 @@ static struct moment_bytes moment_bytes(const struct run_config *c, double n)
     const bool phased = c->execution.phased && c->execution.replicas == 1;
     if (phased && c->lora.rank == 0) /* among what is on disk (phased_plan.h) */
         return (struct moment_bytes){0};
+    if (c->optimizer.kind == OPTIMIZER_MUON) {
+        const struct moment_sizes s = moment_sizes_all(c, shape);
+        return (struct moment_bytes){.first = s.first, .second = s.second, .scratch = s.scratch};
+    }
     if (!phased)
         return (struct moment_bytes){.first = n * (double)first, .second = n * sizeof(float)};
     return (struct moment_bytes){.at_work = (n < most ? n : most) * each, .disk = n * each};
@@ -167,6 +173,9 @@ static int plan_step(const struct run_config *c, const struct config *shape, enu
 static int memory_head(const struct run_config *c, size_t bytes, struct buf *out)
 {
     const int replicas = c->execution.replicas;
+    if (replicas == 1 && c->optimizer.kind == OPTIMIZER_MUON)
+        return buf_printf(out, "memory, %zu bytes a parameter, %zu in the matrices of layers\n",
+                          bytes, bytes - sizeof(float));
     return replicas == 1 ? buf_printf(out, "memory, %zu bytes a parameter\n", bytes)
                          : buf_printf(out, "memory of each of %d processes\n", replicas);
 }
@@ -199,7 +208,7 @@ static int stages_plan(const struct run_config *c, const struct config *shape, e
 }
 
 /* Those that layers over several processes divide come first. */
-enum { MEMORY_DIVIDED = 9, MEMORY_ACTIVATIONS = 11, MEMORY_PARTS = 16, FORM = 80 };
+enum { MEMORY_DIVIDED = 9, MEMORY_ACTIVATIONS = 11, MEMORY_PARTS = 17, FORM = 80 };
 
 struct memory_list {
     struct memory_part parts[MEMORY_PARTS];
@@ -228,7 +237,7 @@ static int list_memory(struct memory_list *m, const struct run_config *c,
     snprintf(m->other_form, FORM, "%s, what the adapter changes, for :lora off and on",
              precision_name(held));
     const struct moment_bytes moments = m->moments =
-        moment_bytes(c, c->execution.zero > 0 ? learning / c->execution.replicas : learning);
+        moment_bytes(c, shape, c->execution.zero > 0 ? learning / c->execution.replicas : learning);
     const struct memory_part parts[MEMORY_PARTS] = {
         {"parameters", dtype, m->phased.streams ? 0 : n * (double)dtype_bytes(precision)},
         {"layers at work", "weights, gradients, moments, inputs; the rest is on disk",
@@ -236,7 +245,10 @@ static int list_memory(struct memory_list *m, const struct run_config *c,
         {"adapter", "float32", all ? 0 : learning * sizeof(float)},
         {"gradients", learns, (double)bytes.gradients},
         {"first moment", precision_name(optimizer_moment(&c->optimizer, precision)), moments.first},
-        {"second moment", "float32", moments.second},
+        {"second moment",
+         c->optimizer.kind == OPTIMIZER_MUON ? "float32, but for the matrices of layers"
+                                             : "float32",
+         moments.second},
         {"moments at work", "of those on disk", moments.at_work},
         {"gradient blocks", learns, (double)bytes.waiting},
         {"gradient slices", learns, slice_bytes(c, learning)},
@@ -245,12 +257,13 @@ static int list_memory(struct memory_list *m, const struct run_config *c,
         {"windows", "float32, weights and gradients of the layer at work, and the embedding's",
          window + (double)bytes.window},
         {"activations",
-         kept             ? "all layers"
+         kept                ? "all layers"
          : m->phased.streams ? "of the layer at work"
-                          : "the inputs of layers, and one of those made again",
+                             : "the inputs of layers, and one of those made again",
          (double)bytes.activations},
         {"logits", "of the positions at work", (double)bytes.logits},
         {"scratch", "of the layer at work", (double)bytes.scratch},
+        {"orthogonalization", "of the matrix at work", moments.scratch},
         {"model to talk to", precision_name(held), (double)params_bytes(shape, held)},
         {"its other form", m->other_form,
          all ? 0 : (double)adapter_alternate_bytes(&c->lora, shape, held)},
@@ -316,7 +329,7 @@ int run_config_plan(const struct run_config *c, const struct config *shape, enum
                         shape->n_ctx, shape->n_vocab);
     if (rc == 0)
         rc = run_config_replica(c) > 1 ? stages_plan(c, shape, held, out)
-                                      : memory_plan(c, shape, held, out);
+                                       : memory_plan(c, shape, held, out);
     if (rc == 0)
         rc = buf_printf(
             out, "run\n  a step: %d windows of %d, %" PRIu64 " tokens, as %d micro-batch%s of %d\n",

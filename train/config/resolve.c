@@ -264,6 +264,34 @@ static int check_execution(const struct run_config *c, const struct config *shap
     return 0;
 }
 
+/* Muon orthogonalizes whole matrices, and each where the moments are: in memory, undivided. */
+static int check_muon(const struct run_config *c)
+{
+    const struct execution_section *e = &c->execution;
+    if (c->optimizer.kind != OPTIMIZER_MUON)
+        return 0;
+    const struct {
+        bool on;
+        const struct setting *row;
+        const char *text;
+    } refused[] = {
+        {c->lora.rank > 0, RUN_ROW(lora.rank),
+         "muon trains whole matrices, not a LoRA adapter: optimizer=adamw, or rank=0"},
+        {e->phased, RUN_ROW(execution.phased),
+         "muon has its momentum in memory, not on disk: phased=off, or optimizer=adamw"},
+        {e->zero > 0, RUN_ROW(execution.zero),
+         "muon's matrices are not divided among replicas: zero=0, or optimizer=adamw"},
+        {e->tensor_parallel > 1, RUN_ROW(execution.tensor_parallel),
+         "muon's matrices are not divided among processes: tensor_parallel=1, or optimizer=adamw"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (refused[i].on) {
+            err_set(ERR_UNSUPPORTED, "%s", refused[i].text);
+            return RUN_BLAME(c, refused[i].row, RUN_ROW(optimizer.kind));
+        }
+    return 0;
+}
+
 /* A rate chosen by the model's size. */
 static int resolve_auto_rate(struct run_config *c, const struct config *shape)
 {
@@ -317,6 +345,8 @@ static int resolve_sections(struct run_config *c, const struct config *shape, bo
         settings_store_origin(&c->store, RUN_ROW(training.sequence_length)) == ORIGIN_PRESET)
         t->sequence_length = shape->n_ctx;
     int rc = check_execution(c, shape);
+    if (rc == 0)
+        rc = check_muon(c);
     if (rc == 0)
         rc = resolve_rates(c, shape);
     if (rc != 0)

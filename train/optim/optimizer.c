@@ -19,16 +19,55 @@ double optimizer_disk_part(bool all)
 static void cut_pieces(struct optimizer *o, const struct optimizer_layout *l)
 {
     int count = 0;
+    size_t second = 0;
     for (int i = 0; i < l->n_tensors; i++) {
-        bool decays = o->config.decay == DECAY_ALL || l->tensors[i].decays;
+        const bool matrix = optimizer_has_matrix(&o->config, &l->tensors[i]),
+                   decays = o->config.decay == DECAY_ALL || l->tensors[i].decays;
         for (size_t at = l->offset[i]; at < l->offset[i + 1]; at += PIECE, count++) {
-            size_t left = l->offset[i + 1] - at;
+            const size_t left = l->offset[i + 1] - at, n = left < PIECE ? left : PIECE;
             if (o->pieces != NULL)
-                o->pieces[count] =
-                    (struct optimizer_piece){at, left < PIECE ? (int)left : PIECE, i, decays};
+                o->pieces[count] = (struct optimizer_piece){.first = at,
+                                                            .second = second,
+                                                            .n = (int)n,
+                                                            .tensor = i,
+                                                            .decays = decays,
+                                                            .of_matrix = matrix};
+            second += matrix ? 0 : n;
         }
     }
     o->n_pieces = count;
+    o->n_second = second;
+}
+
+/* What Muon steps, once there are pieces. */
+static int list_matrices(struct optimizer *o, const struct optimizer_layout *l)
+{
+    struct optimizer_needs needs = {0};
+    for (int i = 0; i < l->n_tensors; i++) {
+        optimizer_needs_add(&needs, &o->config, &l->tensors[i]);
+        o->n_matrices += optimizer_has_matrix(&o->config, &l->tensors[i]);
+    }
+    if (o->n_matrices == 0)
+        return 0;
+    o->matrices = mem_array((size_t)o->n_matrices, sizeof *o->matrices);
+    o->n_direction = needs.tensor;
+    o->direction = mem_map("directions", o->n_direction * sizeof *o->direction);
+    if (o->matrices == NULL || o->direction == NULL)
+        return ERR_NOMEM;
+    struct optimizer_matrix *m = o->matrices;
+    for (int i = 0; i < l->n_tensors; i++) {
+        const struct param_tensor *t = &l->tensors[i];
+        if (!optimizer_has_matrix(&o->config, t))
+            continue;
+        *m = (struct optimizer_matrix){.first = l->offset[i],
+                                       .first_piece = optimizer_pieces(o, l->offset[i]),
+                                       .rows = t->rows,
+                                       .cols = t->cols,
+                                       .fused = t->fused > 0 ? t->fused : 1};
+        m->n_pieces = optimizer_pieces(o, l->offset[i + 1]) - m->first_piece;
+        m++;
+    }
+    return newton_schulz_init(&o->schulz, needs.part, needs.side);
 }
 
 static int allocate_pieces(struct optimizer *o)
@@ -84,7 +123,7 @@ static int allocate_moments(struct optimizer *o, const char *folder,
         o->half_m = mem_map("moments", o->n * sizeof *o->half_m);
     else
         o->m = mem_map("moments", o->n * sizeof *o->m);
-    o->v = mem_map("moments", o->n * sizeof *o->v);
+    o->v = mem_map("moments", o->n_second * sizeof *o->v);
     return o->v != NULL && (half ? o->half_m != NULL : o->m != NULL) ? 0 : ERR_NOMEM;
 }
 
@@ -131,7 +170,8 @@ int optimizer_new_on_disk(struct optimizer **out, const struct optimizer_config 
     if (rc == 0) {
         cut_pieces(o, &l);
         cut_parts(o, &l, folder == NULL ? 0 : l.weights != NULL ? PART_OF_ALL : PART);
-        rc = allocate_moments(o, folder, &l);
+        if ((rc = list_matrices(o, &l)) == 0)
+            rc = allocate_moments(o, folder, &l);
     }
     o->own = (struct piece_runs){.n = {o->n_pieces}};
     if (rc == 0)
@@ -153,9 +193,12 @@ void optimizer_free(struct optimizer *o)
     if (o->disk == NULL) {
         mem_unmap(o->m, o->n * sizeof *o->m);
         mem_unmap(o->half_m, o->n * sizeof *o->half_m);
-        mem_unmap(o->v, o->n * sizeof *o->v);
+        mem_unmap(o->v, o->n_second * sizeof *o->v);
     }
     disk_walk_free(o->disk);
+    newton_schulz_release(&o->schulz);
+    mem_unmap(o->direction, o->n_direction * sizeof *o->direction);
+    mem_free(o->matrices);
     mem_free(o->m_unit);
     mem_free(o->part_ends);
     mem_unmap(o->rehearsed, o->n * sizeof *o->rehearsed);
@@ -215,7 +258,12 @@ void optimizer_layout_slices(const struct optimizer_layout *l, int n, size_t *bo
 size_t optimizer_block_index(const struct optimizer *o, const struct optimizer_block *b,
                              size_t element)
 {
-    return b->data == o->m_unit ? (size_t)optimizer_pieces(o, element) * RUNS : element;
+    const int piece = optimizer_pieces(o, element);
+    if (o->m_unit != NULL && b->data == o->m_unit)
+        return (size_t)piece * RUNS;
+    if (b->data == o->v)
+        return piece < o->n_pieces ? o->pieces[piece].second : o->n_second;
+    return element;
 }
 
 void optimizer_set_share(struct optimizer *o, const struct optimizer_share *s)
@@ -264,8 +312,8 @@ int optimizer_blocks(const struct optimizer *o, struct optimizer_block out[OPTIM
 {
     const bool here = o->disk == NULL, half = o->half_m != NULL;
     void *m = half ? (void *)o->half_m : (void *)o->m;
-    out[0] =
-        (struct optimizer_block){"exp_avg_sq", DTYPE_F32, here ? o->v : NULL, o->n, o->disk, 0};
+    out[0] = (struct optimizer_block){"exp_avg_sq", DTYPE_F32, here ? o->v : NULL,
+                                      o->n_second,  o->disk,   0};
     out[1] = (struct optimizer_block){
         "exp_avg", half ? DTYPE_F16 : DTYPE_F32, here ? m : NULL, o->n, o->disk, 1};
     out[2] = (struct optimizer_block){"exp_avg_unit", DTYPE_F32, o->m_unit, o->n_units, NULL, 0};

@@ -2,8 +2,9 @@
 #define PRATTLE_TRAIN_OPTIM_OPTIMIZER_H
 /*
  * AdamW (Loshchilov & Hutter 2019), Adam with L2 regularization (Kingma & Ba 2015), both as in
- * PyTorch, and LAMB (You et al. 2020). With g the scaled and clipped gradient, w a weight and t the
- * step, counted from 1:
+ * PyTorch, LAMB (You et al. 2020), and Muon (Keller Jordan et al. 2024; scaled as by Liu et al.
+ * 2025, "Muon is scalable for LLM training"). With g the scaled and clipped gradient, w a weight
+ * and t the step, counted from 1:
  *
  *   Adam: g += weight_decay w
  *   m = beta1 m + (1 - beta1) g          v = beta2 v + (1 - beta2) g^2
@@ -12,6 +13,17 @@
  *   AdamW: w -= rate u + rate weight_decay w
  *   LAMB:  u += weight_decay w;  w -= rate |w| / |u| u
  *          (the trust ratio |w| / |u| is over each tensor, and 1 where either norm is 0)
+ *
+ *   Muon, for the matrices of layers [rows,cols]; all else is AdamW's:
+ *   m = momentum m + (1 - momentum) g    n = momentum m + (1 - momentum) g   (Nesterov)
+ *   u = 0.2 sqrt(max(rows, cols)) O(n)   w -= rate u + rate weight_decay w
+ *   (O: n made nearly orthogonal, newton_schulz.h. The factor makes the elements of u about as
+ *   large as AdamW's, so that rate and weight_decay are AdamW's.)
+ *
+ * Q, K and V, which lie side by side in c_attn, are made orthogonal each by itself, for they are
+ * three maps, as in the speedruns of nanoGPT. As one matrix they would share one unit of size in
+ * each direction, and the one with the largest gradients would take most of it. Muon's matrices
+ * have no second moment, in memory and in checkpoints.
  *
  * Without bias_correction the divisors 1 - beta^t are 1. Norms and steps are computed by the whole
  * thread team, in an order of sums that does not depend on its size. Only optimizer_new allocates.
@@ -51,7 +63,8 @@ struct disk_array;
 struct optimizer_layout {
     enum dtype dtype; /* of weights and gradients: DTYPE_F32 or DTYPE_F16 */
     int n_tensors;
-    const struct param_tensor *tensors; /* [n_tensors]; only the field decays is read */
+    const struct param_tensor *tensors; /* [n_tensors]; only decays is read, and what Muon needs:
+                                           kind, rows, cols, fused */
     const size_t *offset;               /* [n_tensors + 1], in elements */
     /* What has the weights and the gradients, each section some tensors; NULL: memory. Both or
      * none, borrowed for as long as the optimizer lives, and only with moments on disk. */
@@ -62,12 +75,13 @@ struct disk_walk;
 struct optimizer;
 
 /* An optimizer before its first step, with moments of zero. The layout is only read during the
- * call, but for the arrays that it names. ERR_NOMEM. */
+ * call, but for the arrays that it names. Muon has scratch besides (optimizer_scratch_bytes).
+ * ERR_NOMEM. */
 int optimizer_new(struct optimizer **out, const struct optimizer_config *c,
                   struct optimizer_layout l);
-/* The same with moments in a working file in a folder: a step brings them in a part at a time, and
- * has the same bits. After an error of the disk (optimizer_error) weights and moments are those of
- * half a step, and no step can be taken. ERR_IO. */
+/* The same, but not Muon, with moments in a working file in a folder: a step brings them in a part
+ * at a time, and has the same bits. After an error of the disk (optimizer_error) weights and
+ * moments are those of half a step, and no step can be taken. ERR_IO. */
 int optimizer_new_on_disk(struct optimizer **out, const struct optimizer_config *c,
                           struct optimizer_layout l, const char *folder);
 /* How many elements of moments on disk are in memory at once, at most; all: where weights and
@@ -87,7 +101,8 @@ void optimizer_slices(const struct optimizer *o, size_t first, size_t last, int 
 void optimizer_layout_slices(const struct optimizer_layout *l, int n, size_t *bounds);
 /* How many pieces of work lie before an element at which one begins, or the end. */
 int optimizer_pieces(const struct optimizer *o, size_t element);
-/* s is copied, its user borrowed. Not together with a guard. */
+/* s is copied, its user borrowed. Not together with a guard; for Muon the runs have whole matrices.
+ */
 void optimizer_set_share(struct optimizer *o, const struct optimizer_share *s);
 /* The size that no weight may reach: OPTIMIZER_HALF_LIMIT for weights in binary16, else infinite,
  * until it is set. */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum optimizer_kind { OPTIMIZER_ADAMW, OPTIMIZER_ADAM, OPTIMIZER_LAMB };
+enum optimizer_kind { OPTIMIZER_ADAMW, OPTIMIZER_ADAM, OPTIMIZER_LAMB, OPTIMIZER_MUON };
 /* Which tensors weight decay applies to: matrices and embeddings, but not biases and layer norms;
  * or all. */
 enum decay_what { DECAY_MATRICES, DECAY_ALL };
@@ -18,7 +18,8 @@ enum moment_kind { MOMENT_AS_WEIGHTS, MOMENT_F32, MOMENT_F16 };
 struct optimizer_config {
     int kind; /* enum optimizer_kind */
     float beta1, beta2, eps, weight_decay;
-    int decay; /* enum decay_what */
+    float momentum; /* Muon's */
+    int decay;      /* enum decay_what */
     bool bias_correction;
     float grad_clip;          /* gradients are clipped to this global norm; 0: no clipping */
     int first_order_momentum; /* enum moment_kind */
@@ -26,8 +27,24 @@ struct optimizer_config {
     uint64_t seed;            /* of stochastic rounding */
 };
 /* AdamW with betas 0.9 and 0.95, eps 1e-8, weight decay 0.1 on matrices, bias correction, clipping
- * to 1, the first moment in the weights' precision, stochastic rounding. */
+ * to 1, for Muon a momentum of 0.95, the first moment in the weights' precision, stochastic
+ * rounding. */
 void optimizer_config_init(struct optimizer_config *c);
+
+/* Whether Muon steps this tensor: a matrix of a layer. */
+bool optimizer_has_matrix(const struct optimizer_config *c, const struct param_tensor *t);
+
+/* What the moments and scratch of some tensors are in size: zeroed, then each is added. */
+struct optimizer_needs {
+    size_t second;       /* elements of the second moment, which Muon's matrices have not */
+    size_t tensor, part; /* elements of the largest tensor of Muon's, and of a matrix in it */
+    int side;            /* the longest of its matrices' shorter sides */
+    double flops;        /* of a step's orthogonalization */
+};
+void optimizer_needs_add(struct optimizer_needs *n, const struct optimizer_config *c,
+                         const struct param_tensor *t);
+/* Bytes of scratch with a team of as many threads as there are; 0 but for Muon. */
+size_t optimizer_scratch_bytes(const struct optimizer_needs *n);
 
 /* The first moment's type, DTYPE_F32 or DTYPE_F16, for weights of type dtype. */
 enum dtype optimizer_moment(const struct optimizer_config *c, enum dtype dtype);

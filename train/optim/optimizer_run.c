@@ -48,7 +48,7 @@ void optimizer_run_open(struct optimizer_run *r, const struct optimizer_pass *j,
     const struct row_kernels *k = row_kernels();
     const struct optimizer *o = j->o;
     optimizer_run_gradients(r, j, p, from);
-    r->v = o->v + r->at;
+    r->v = p->of_matrix ? NULL : o->v + p->second + from;
     r->w = o->dtype == DTYPE_F32 ? (float *)j->weights + r->at : r->w_copy;
     r->m = o->half_m == NULL ? o->m + r->at : r->m_copy;
     if (o->dtype == DTYPE_F16)
@@ -60,7 +60,8 @@ void optimizer_run_open(struct optimizer_run *r, const struct optimizer_pass *j,
     if (j->exceeds != NULL) {
         copy_for_rehearsal(&r->w, r->w_copy, r->n);
         copy_for_rehearsal(&r->m, r->m_copy, r->n);
-        copy_for_rehearsal(&r->v, r->v_copy, r->n);
+        if (r->v != NULL)
+            copy_for_rehearsal(&r->v, r->v_copy, r->n);
     }
 }
 

@@ -15,13 +15,14 @@ struct optimizer_pass {
     void *weights;
     const void *grads;
     struct adam_constants decaying, plain; /* for tensors with weight decay, and without */
+    struct adam_constants momentum;        /* for the directions of Muon */
     atomic_bool *exceeds; /* a rehearsal: set if a weight would reach the limit; NULL: the step */
     float *rehearsed;     /* a rehearsal: [n], gets the weights; NULL: they are dropped */
 };
 
 /* A run in fp32: pointers into the blocks, or to the copies. */
 struct optimizer_run {
-    float *w, *m, *v;
+    float *w, *m, *v; /* v NULL: Muon steps it */
     const float *g;
     size_t at, unit; /* index in the blocks, and of its unit in m_unit */
     size_t n;

@@ -18,6 +18,7 @@
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/kernels/optimizer_kernels.h"
+#include "train/optim/optimizer_muon.h"
 #include "train/optim/optimizer_run.h"
 #include "train/optim/optimizer_walk.h"
 
@@ -102,7 +103,8 @@ static void gather_norms(const struct optimizer_pass *j)
     }
 }
 
-/* The whole step of a piece for Adam and AdamW; its moments and norms alone for LAMB. */
+/* The whole step of a piece for Adam and AdamW; its moments and norms alone for LAMB; of Muon the
+ * pieces that are AdamW's. */
 static void step_piece(const struct optimizer_pass *j, int i)
 {
     const struct optimizer_kernels *k = optimizer_kernels();
@@ -110,6 +112,8 @@ static void step_piece(const struct optimizer_pass *j, int i)
     bool lamb = j->o->config.kind == OPTIMIZER_LAMB;
     double *sums = &j->o->sums[2 * i], more[2];
     struct optimizer_run r;
+    if (p->of_matrix)
+        return;
     sums[0] = sums[1] = 0;
     for (size_t from = 0; from < (size_t)p->n; from += r.n) {
         optimizer_run_open(&r, j, p, from);
@@ -146,8 +150,9 @@ static double step_bytes(const struct optimizer_pass *j)
 {
     const struct optimizer *o = j->o;
     const size_t element = dtype_bytes(o->dtype), times = j->exceeds != NULL ? 1 : 2;
-    const size_t moments = sizeof(float) + (o->half_m != NULL ? sizeof(uint16_t) : sizeof(float));
-    return (double)(o->n * (element + times * (element + moments)));
+    const size_t first = o->half_m != NULL ? sizeof(uint16_t) : sizeof(float);
+    return (double)(o->n * (element + times * (element + first)) +
+                    o->n_second * times * sizeof *o->v);
 }
 
 static void step_share(void *arg, int thread, int n_threads)
@@ -171,6 +176,8 @@ static void update_share(void *arg, int thread, int n_threads)
 static void run_pass(struct optimizer_pass *j)
 {
     par_run(step_share, j);
+    if (j->o->n_matrices > 0)
+        par_run(optimizer_muon_share, j);
     complete_sums(j->o);
     gather_norms(j);
     if (j->o->config.kind == OPTIMIZER_LAMB)
@@ -216,7 +223,8 @@ static double bound_direction(const struct optimizer *o, const struct adam_const
             c->grad_clip > 0
                 ? ldexp((double)c->grad_clip + (double)d->l2 * o->largest, ROUNDED) / (double)c->eps
                 : INFINITY;
-    return most * (double)d->correct_m;
+    most *= (double)d->correct_m;
+    return o->n_matrices == 0 ? most : fmax(most, 2 * optimizer_muon_most(o));
 }
 
 /* An upper bound of the size of any weight after the step. LAMB moves a weight by no more than rate
@@ -296,6 +304,11 @@ bool optimizer_step(struct optimizer *o, void *weights, const void *grads, float
     struct optimizer_pass j = {.o = o, .weights = weights, .grads = grads};
     j.plain = j.decaying = step_constants(c, ++o->steps, scale, rate);
     switch ((enum optimizer_kind)c->kind) {
+    case OPTIMIZER_MUON:
+        j.momentum.scale = scale;
+        j.momentum.beta1 = c->momentum;
+        j.momentum.rest1 = (float)(1 - (double)c->momentum);
+        /* fall through */
     case OPTIMIZER_ADAMW:
         j.decaying.keep = (float)(1 - (double)rate * (double)c->weight_decay);
         break;

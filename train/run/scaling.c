@@ -1,6 +1,7 @@
 #include "train/run/scaling.h"
 
 #include "model/base/err.h"
+#include "train/config/moments.h"
 #include "train/optim/optimizer_config.h"
 #include "train/parallel/division.h"
 #include "train/parallel/layout.h"
@@ -149,16 +150,21 @@ static void reckon_exchange(const struct reckoning *r, struct step_time *out)
 static void reckon_state(const struct reckoning *r, struct step_time *out)
 {
     const struct run_config *c = r->c;
-    const size_t moments =
-        sizeof(float) +
-        dtype_bytes(optimizer_moment(&c->optimizer, (enum dtype)c->training.precision));
+    const bool muon = c->optimizer.kind == OPTIMIZER_MUON;
+    const struct moment_sizes s = moment_sizes_all(c, r->shape);
+    /* Bytes of an element's, on the average. */
+    const double moments =
+        muon ? (s.first + s.second) / (double)config_params(r->shape)
+             : (double)(sizeof(float) + dtype_bytes(optimizer_moment(
+                                            &c->optimizer, (enum dtype)c->training.precision)));
     const double own = r->n / (r->l->zero > 0 ? r->l->replicas : 1);
-    out->optimizer = own * (3 * r->each + 2 * (double)moments) / r->k->stream;
+    out->optimizer = own * (3 * r->each + 2 * moments) / r->k->stream;
+    out->optimizer += s.flops / r->l->stages / r->k->flops;
     if (c->execution.phased)
-        out->disk = 2 * own * (double)moments / r->k->disk;
+        out->disk = 2 * own * moments / r->k->disk;
     if (c->checkpoint.save_every > 0)
-        out->disk += (r->n * r->l->stages * (r->each + (double)moments)) / r->k->disk /
-                     c->checkpoint.save_every;
+        out->disk +=
+            (r->n * r->l->stages * (r->each + moments)) / r->k->disk / c->checkpoint.save_every;
 }
 
 int scaling_time(struct step_time *out, const struct run_config *c, const struct config *shape,
@@ -232,11 +238,13 @@ int scaling_best(struct scaling_layout *out, const struct run_config *c, const s
 {
     double least_s = INFINITY, least_bytes = INFINITY;
     *out = (struct scaling_layout){0};
-    /* An adapter is trained with the whole model in each process, and zero=2 is for no pipeline. */
+    /* An adapter is trained with the whole model in each process, Muon steps whole matrices, and
+     * zero=2 is for no pipeline. */
     const int most_stages = c->lora.rank > 0 ? 1 : shape->n_layer;
     for (int stages = 1; stages <= most_stages && stages <= k->ranks; stages++) {
         const int replicas = k->ranks / stages, blocks = scaling_blocks(c, replicas);
-        const int most_zero = replicas == 1 || c->lora.rank > 0 ? 0 : stages > 1 ? 1 : 2;
+        const bool whole = c->lora.rank > 0 || c->optimizer.kind == OPTIMIZER_MUON;
+        const int most_zero = replicas == 1 || whole ? 0 : stages > 1 ? 1 : 2;
         if (k->ranks % stages != 0 || blocks == 0)
             continue;
         for (int zero = 0; zero <= most_zero; zero++) {

@@ -53,6 +53,7 @@ static void params_have_each_once(void **state)
             const struct param_tensor *t = &p.tensors[i];
             assert_true((t->linear != NULL) != (t->data != NULL));
             assert_int_equal(t->decays, t->kind != PARAM_VECTOR);
+            assert_int_equal(t->fused, strstr(t->name, "c_attn.weight") != NULL ? 3 : 0);
             n += (uint64_t)t->rows * (uint64_t)t->cols;
             for (int k = 0; k < i; k++)
                 assert_true(t->linear != NULL ? t->linear != p.tensors[k].linear

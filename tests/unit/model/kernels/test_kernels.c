@@ -132,6 +132,7 @@ static void test_tables(void **state)
                     k->row.divide && k->row.half_to_f32 && k->row.half_from_f32 && k->sampling.max && k->sampling.sanitize && k->sampling.gather &&
                     k->sampling.argmax && k->sampling.exp_sum && k->sampling.select && k->sampling.sum_least && k->peak.fma_loop && k->peak.stream_sum &&
                     k->optimizer.sum_squares && k->optimizer.adam && k->optimizer.lamb_moments && k->optimizer.lamb_update &&
+                    k->optimizer.muon_direction && k->optimizer.muon_update &&
                     k->training.layernorm_grad && k->training.activation_grad && k->attention.softmax_grad && k->training.dropout &&
                     k->training.dot);
         assert_in_range(k->matrix.tile_rows, 1, TILE_MAX_ROWS);
@@ -159,7 +160,7 @@ static void descent_against_portable(const struct kernels *k, const struct kerne
                               .decay = 0.125f};
     const size_t all = n + MARGIN;
     float *start[4], *state[2][3]; /* w, m, v, and g */
-    double sums[2][5];
+    double sums[2][7];
     for (int i = 0; i < 4; i++) {
         start[i] = floats(n + shift) + shift;
         fill_floats(start[i], all, fill);
@@ -176,11 +177,13 @@ static void descent_against_portable(const struct kernels *k, const struct kerne
         table->optimizer.lamb_moments(sums[t] + 2, s[1], s[2], s[0], g, n, &d);
         table->optimizer.lamb_update(s[0], s[1], s[2], n, &d, 0.25f);
         sums[t][4] = table->optimizer.sum_squares(g, n);
+        table->optimizer.muon_direction(s[2], s[1], g, n, &d);
+        table->optimizer.muon_update(sums[t] + 5, s[0], s[2], n, &d);
     }
     expect_floats("descent, weights", k, state[1][0], state[0][0], all);
     expect_floats("descent, m", k, state[1][1], state[0][1], all);
     expect_floats("descent, v", k, state[1][2], state[0][2], all);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 7; i++)
         if (!(sums[1][i] == sums[0][i] || (isnan(sums[1][i]) && isnan(sums[0][i]))))
             fail_msg("descent of %s: sum %d of %zu is %a, portable has %a", k->name, i, n,
                      sums[1][i], sums[0][i]);

@@ -162,7 +162,7 @@ static void bad_files_change_nothing(void **state)
                                              "training?"},
         {"steps: 5\nlearning_rate: nan\n",
          "line 2: learning_rate is nan, must be auto or 0 to 1000"},
-        {"steps: 5\noptimizer: {optimizer: sgd}\n", "must be adamw, adam or lamb"},
+        {"steps: 5\noptimizer: {optimizer: sgd}\n", "must be adamw, adam, lamb or muon"},
         {"steps: 5\ntraining: {seed: {a: 1}}\n", "line 2: seed: expected one value, not a mapping"},
         {"training: 5\n", "line 1: training is a section: its settings stand under it"},
         {"steps: 5\nbeta1: 1\n", "beta1 is 1, must be 0 to 0.9999999"},
@@ -792,7 +792,52 @@ static void plans_add_up(void **state)
     plan.n = 0;
     assert_ok(run_config_plan(c, &shape, DTYPE_Q8, 1000000, 3906, &plan));
     assert_non_null(strstr(buf_text(&plan), "  model to talk to    128.7 MiB  q8\n"));
+    /* Of the 12 layers' matrices of 7077888 elements each only the first moment; a tensor of
+     * 4 x 768^2 elements and twice as many of scratch, squares of 768 and more by thread. */
+    plan.n = 0;
+    assert_ok(words(c, "precision=float32", "first_order_momentum=auto"));
+    assert_ok(words(c, "optimizer=muon", NULL));
+    assert_ok(run_config_resolve(c, &shape));
+    assert_ok(run_config_plan(c, &shape, DTYPE_F16, 1000000, 3906, &plan));
+    text = buf_text(&plan);
+    assert_non_null(strstr(text, "memory, 16 bytes a parameter, 12 in the matrices of layers\n"));
+    assert_non_null(strstr(text, "  first moment        474.7 MiB  float32\n"));
+    assert_non_null(
+        strstr(text, "  second moment       150.7 MiB  float32, but for the matrices of layers\n"));
+    struct optimizer_needs needs = {.tensor = 4 * 768 * 768, .part = 4 * 768 * 768, .side = 768};
+    const char *at = strstr(text, "  orthogonalization");
+    assert_non_null(at);
+    assert_true(strtod(at + 20, NULL) > 3 * 9);
+    assert_true(fabs(strtod(at + 20, NULL) - (double)optimizer_scratch_bytes(&needs) / (1 << 20)) <
+                0.051);
     buf_release(&plan);
+}
+
+/* What Muon does not do is refused, by name. */
+static void muon_is_refused(void **state)
+{
+    struct run_config *c = *state;
+    static const char *const cases[][3] = {
+        {"rank=4", "rank=0", "muon trains whole matrices, not a LoRA adapter"},
+        {"phased=on", "phased=off", "muon has its momentum in memory, not on disk"},
+        {"zero=1", "zero=0", "muon's matrices are not divided among replicas"},
+        {"zero=2", "zero=0", "muon's matrices are not divided among replicas"},
+        {"tensor_parallel=2", "tensor_parallel=1", "muon's matrices are not divided among proc"},
+        {"lr=auto", "lr=1e-3", "learning_rate is auto, which chooses for adamw and adam"},
+    };
+    struct config shape;
+    assert_ok(words(c, "init=random:gpt2", "optimizer=muon"));
+    assert_ok(run_config_shape(c, NULL, &shape));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_ok(words(c, cases[i][0], NULL));
+        assert_says(run_config_resolve(c, &shape), cases[i][2]);
+        assert_ok(words(c, cases[i][1], NULL));
+    }
+    assert_ok(words(c, "replicas=2", "gradient_accumulation=2"));
+    assert_ok(words(c, "gradient_blocks=2", "momentum=0.9"));
+    assert_ok(run_config_resolve(c, &shape));
+    assert_true(c->optimizer.momentum == 0.9f);
+    assert_says(words(c, "momentum=1", NULL), "momentum is 1, must be 0 to 0.9999999");
 }
 
 /* learning_rate=auto and epochs=auto, for a model of this shape. */
@@ -892,6 +937,7 @@ int main(void)
         TEST(a_model_named_later_brings_its_sizes),
         TEST(plans_add_up),
         TEST(auto_fits_the_model_and_the_data),
+        TEST(muon_is_refused),
         TEST(memory_may_run_out_anywhere),
     };
     return cmocka_run_group_tests_name("run_config", tests, NULL, NULL);

@@ -130,6 +130,7 @@ static void test_what_cannot_change(void **state)
     expect_refused(&t, &q, "sequence_length=20", "training.sequence_length was 40 in this run");
     expect_refused(&t, &q, "dropout=0.2", "training.dropout was 0.1 in this run");
     expect_refused(&t, &q, "optimizer=lamb", "optimizer.optimizer was adamw in this run");
+    expect_refused(&t, &q, "optimizer=muon", "optimizer.optimizer was adamw in this run");
     expect_refused(&t, &q, "shuffle=off", "data.shuffle was on in this run");
     expect_refused(&t, &q, "data=README.md", "the data has changed since the checkpoint");
     run_resume_close(&q);

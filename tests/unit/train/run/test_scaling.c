@@ -187,6 +187,34 @@ static void the_best_fits(void **state)
     run_config_release(&c);
 }
 
+/* Muon's matrices stay whole: no zero, and every replica does all that makes them orthogonal. */
+static void muon_is_not_divided(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct scaling_layout l;
+    struct step_time t, more;
+    struct cluster k = perfect;
+    char word[] = "optimizer=muon", *words[] = {word};
+    (void)state;
+    init_run(&c, &shape);
+    assert_ok(scaling_time(&t, &c, &shape, &k, &(struct scaling_layout){4, 1, 0, 64}));
+    assert_ok(run_config_words(&c, words, 1));
+    assert_ok(run_config_resolve(&c, &shape));
+    assert_ok(scaling_time(&more, &c, &shape, &k, &(struct scaling_layout){4, 1, 0, 64}));
+    /* By layer four squares of C and two of C x 4C; a square takes five times about 2 x 2 C^3. */
+    const double cubes = 12 * (4 * 4 + 2 * (5 + 8)), C = shape.n_embd,
+                 want = 5 * cubes * C * C * C / k.flops, got = more.optimizer - t.optimizer;
+    assert_true(got > want && got < 1.2 * want);
+    assert_true(more.compute == t.compute && more.gradients == t.gradients);
+    k.ranks = 8;
+    k.link = 1e9;
+    k.stream = 1e10;
+    assert_ok(scaling_best(&l, &c, &shape, DTYPE_F16, &k));
+    assert_true(l.replicas * l.stages == 8 && l.zero == 0);
+    run_config_release(&c);
+}
+
 /* What it proposes is what a run takes. */
 static void a_layout_is_settings(void **state)
 {
@@ -231,6 +259,7 @@ int main(void)
         cmocka_unit_test(a_link_costs_its_bytes),
         cmocka_unit_test(memory_is_what_is_allocated),
         cmocka_unit_test(the_best_fits),
+        cmocka_unit_test(muon_is_not_divided),
         cmocka_unit_test(a_layout_is_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

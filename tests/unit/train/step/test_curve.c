@@ -70,6 +70,14 @@ static void lamb_is_numpys(void **state)
     compare("lamb", &c, 2e-2, B);
 }
 
+static void muon_is_numpys(void **state)
+{
+    (void)state;
+    const struct optimizer_config c = curve_config(OPTIMIZER_MUON);
+    compare("muon", &c, 3e-3, B);
+    compare("muon", &c, 3e-3, MICRO * B);
+}
+
 /* Ten steps in any team. */
 static void bits_do_not_depend_on_the_team(void **state)
 {
@@ -98,6 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adamw_is_pytorchs),
         cmocka_unit_test(lamb_is_numpys),
+        cmocka_unit_test(muon_is_numpys),
         cmocka_unit_test(bits_do_not_depend_on_the_team),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,7 @@ static void same_bits_in_any_team_and_recomputed(void **state)
 {
     (void)state;
     static const char *const recompute[] = {"none", "layers", "0"};
-    for (int kind = OPTIMIZER_ADAMW; kind <= OPTIMIZER_LAMB; kind++) {
+    for (int kind = OPTIMIZER_ADAMW; kind <= OPTIMIZER_MUON; kind++) {
         struct curve first, x;
         double curve[STEPS][2], again[STEPS][2];
         assert_ok(par_open(1, false));

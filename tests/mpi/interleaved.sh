@@ -40,6 +40,10 @@ is "with LAMB, validation, samples and checkpoints too" "$(digest whole)" "$(dig
 figures() { grep -oE '"(step|loss|accuracy|tokens|h\.[0-9][a-z_.]*|wte[a-z.]*|mean|std)":[0-9.e-]*' "$1/metrics.jsonl"; }
 is "the lines of metrics, with those of all layers" "$(figures whole)" "$(figures some)"
 is "nothing on standard error" "" "$(cat err)"
+one muon micro_batch_size=2 optimizer=muon >/dev/null
+many 2 stages micro_batch_size=1 layers_per_device=[4,4] virtual_stages=4 optimizer=muon save_every=6 >/dev/null 2>err
+is "with Muon, four chunks" "$(digest muon)" "$(digest stages)"
+rm -rf muon stages
 # devices: the rows of a table, without bytes.
 devices() { grep -E '^  [0-9] ' | tr -s ' ' | sed -E 's/ [0-9.]+ MiB$//'; }
 is "a table says who has what" " 0 $(hostname) 0-1, 4-5 embedding and head

@@ -2,6 +2,15 @@
 
 #include "model/schema.h"
 
+/* One outside the layers has layer -1. */
+static bool has_tensor(const struct model_stage *stage, int layer)
+{
+    bool own = layer < 0 && stage->ends;
+    for (int i = 0; i < stage->n_chunks; i++)
+        own |= layer >= stage->chunks[i].first && layer < stage->chunks[i].last;
+    return own;
+}
+
 struct moment_sizes moment_sizes(const struct run_config *c, const struct config *shape,
                                  const struct model_stage *stage)
 {
@@ -11,7 +20,7 @@ struct moment_sizes moment_sizes(const struct run_config *c, const struct config
     for (int i = 0; i < schema_count(shape); i++) {
         const struct schema_tensor s = schema_tensor(shape, i);
         struct param_tensor t = {.kind = s.row->kind, .fused = s.row->fused};
-        if (s.layer < 0 ? !stage->ends : s.layer < stage->first || s.layer >= stage->last)
+        if (!has_tensor(stage, s.layer))
             continue;
         schema_shape(s.row, shape, &t.rows, &t.cols);
         optimizer_needs_add(&needs, &c->optimizer, &t);
@@ -25,6 +34,6 @@ struct moment_sizes moment_sizes(const struct run_config *c, const struct config
 
 struct moment_sizes moment_sizes_all(const struct run_config *c, const struct config *shape)
 {
-    const struct model_stage all = {.last = shape->n_layer, .ends = true, .alone = true};
+    const struct model_stage all = stage_whole(shape->n_layer);
     return moment_sizes(c, shape, &all);
 }

@@ -24,7 +24,7 @@ double optimizer_muon_most(const struct optimizer *o)
 static bool is_own(const struct optimizer *o, const struct optimizer_matrix *m)
 {
     const struct piece_runs *own = &o->own;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < OPTIMIZER_MAX_RUNS; i++)
         if (m->first_piece >= own->first[i] && m->first_piece < own->first[i] + own->n[i])
             return true;
     return false;

@@ -78,7 +78,7 @@ static const struct system_option table[] = {
 {IPU, "--auto-loss-scaling", "training.auto_loss_scaling, training.loss_scaling_growth", "starts at loss_scaling; PopTorch starts at 1"},
 {IPU, "Precision.enableStochasticRounding", "optimizer.stochastic_rounding", "for the weights; gradients, activations and moments are rounded to nearest"},
 {IPU, "first_order_momentum_accum_type", "optimizer.first_order_momentum", "PopTorch: float16; accum_type is training.precision"},
-{IPU, "--enable-half-partials", "", "sums are always float32"},
+{IPU, "--enable-half-partials", "execution.half_partials", "bfloat16 sums of gradient blocks and half the traffic of float32 gradients; PopTorch: float16 partial sums of matrix products, which here are always float32"},
 {IPU, "--executable-cache-dir", "", "no compilation"},
 {IPU, "--compile-only", "--plan, :train", ":train CONFIG --plan checks the settings and shows memory and time"},
 /* examples_utils, inference_gpt2.py */
@@ -292,6 +292,7 @@ static const struct system_option table[] = {
 {MEGATRON, "--pipeline-model-parallel-size", "execution.layers_per_device", "a list of as many numbers: the layers of each process"},
 {MEGATRON, "--num-virtual-stages-per-pipeline-rank", "execution.virtual_stages", "the same number; any number of micro-batches will do"},
 {MEGATRON, "--num-layers-per-virtual-pipeline-stage", "execution.virtual_stages", "the layers of a process divided by it"},
+{MEGATRON, "--grad-reduce-in-bf16", "execution.half_partials", "gradients stay float32 within a block; the same results for any number of processes"},
 {MEGATRON, "--use-distributed-optimizer", "execution.zero", "zero=1; zero=2 divides summed gradients too"},
 };
 /* clang-format on */

@@ -107,6 +107,17 @@ static void crowd_end_all(struct transport *t, int status)
     _exit(status);
 }
 
+size_t crowd_sent(int tag)
+{
+    size_t n = 0;
+    for (int to = 0; to < world_size(); to++) {
+        const struct mailbox *box = &crowd->boxes[world_rank()][to];
+        for (int i = 0; i < atomic_load(&box->n); i++)
+            n += box->messages[i].tag == tag ? box->messages[i].n : 0;
+    }
+    return n;
+}
+
 static void run_rank(int rank, int size, void (*act)(void *arg), void *arg)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* none is left of a test that is ended */

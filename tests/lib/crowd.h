@@ -1,9 +1,12 @@
 #ifndef PRATTLE_TESTS_LIB_CROWD_H
 #define PRATTLE_TESTS_LIB_CROWD_H
 /* Ranks without a launcher: processes that this one forks, over memory that they share. */
+#include <stddef.h>
 
 /* Run act on each of `size` ranks of a world of their own, rank 0 among the children too. Returns
  * how many ended otherwise than by returning from it without a failed assertion. */
 int crowd_run(int size, void (*act)(void *arg), void *arg);
+/* By a rank: the bytes that it has sent so far with a tag. */
+size_t crowd_sent(int tag);
 
 #endif

@@ -24,6 +24,7 @@ void run_config_step(const struct run_config *c, const struct config *shape,
     out->batch = t->micro_batch_size;
     out->length = t->sequence_length;
     out->gradient_blocks = t->gradient_blocks;
+    out->half_partials = e->half_partials;
     out->block_batches = t->gradient_accumulation / t->gradient_blocks;
     out->taken = e->zero > 1 && e->replicas > 1;
     out->step_tokens = (int64_t)t->global_batch_size * t->sequence_length;

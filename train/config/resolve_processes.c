@@ -157,6 +157,12 @@ int run_config_resolve_processes(struct run_config *c, const struct config *shap
                 e->replicas, blocks, e->replicas, e->replicas);
         return RUN_BLAME(c, RUN_ROW(execution.replicas), RUN_ROW(training.gradient_blocks));
     }
+    if (e->half_partials && blocks == 1) {
+        err_set(ERR_RANGE,
+                "half_partials is on, but gradient_blocks is 1, and a single block is not added to "
+                "others: gradient_blocks=2 or more");
+        return RUN_BLAME(c, RUN_ROW(execution.half_partials), RUN_ROW(training.gradient_blocks));
+    }
     if (e->replicas > 1 && e->phased) {
         err_set(ERR_UNSUPPORTED,
                 "phased is on, but a run by several processes has its moments in memory: "

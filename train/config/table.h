@@ -43,6 +43,7 @@ struct execution_section {
     int virtual_stages;  /* chunks of the layers of each process of a pipeline */
     int tensor_parallel; /* processes that share heads, columns and the vocabulary (model/shard.h) */
     int zero;     /* 1: the optimizer's state is divided among them, 2: gradients too */
+    bool half_partials; /* sums of gradient blocks in 16 bits (train/step/half_partials.h) */
     char *hosts;  /* the hostfile for mpirun; "": this host */
     int elastic;  /* enum elastic: without a process that is lost the others go on */
     int matrices;                       /* enum product_engine */

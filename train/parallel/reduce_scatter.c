@@ -8,6 +8,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "train/parallel/round_plan.h"
+#include "train/step/half_partials.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -24,6 +25,7 @@ enum {
 
 struct scatter_flight {
     char *buffers;              /* [size][part], of each rank's block */
+    uint16_t *packed;           /* half: [2 size][part], to and from each rank; else NULL */
     struct transfer *transfers; /* [2 size] */
     int going;
 };
@@ -33,6 +35,7 @@ struct reduce_scatter {
     struct gradient_unit *units; /* [n_units] */
     size_t *bounds;              /* [size + 1] */
     enum dtype dtype;
+    bool half;
     size_t part;
     char *gradients; /* [n], of the step in progress */
     char *slots[GRADIENT_NODES];
@@ -84,6 +87,11 @@ static size_t flight_bytes(const struct reduce_scatter *r)
     return (size_t)world_size() * r->part * dtype_bytes(r->dtype);
 }
 
+static size_t packed_bytes(const struct reduce_scatter *r)
+{
+    return 2 * (size_t)world_size() * r->part * sizeof(uint16_t);
+}
+
 static bool allocate_memory(struct reduce_scatter *r)
 {
     const size_t size = (size_t)world_size();
@@ -92,7 +100,9 @@ static bool allocate_memory(struct reduce_scatter *r)
         struct scatter_flight *f = &r->flights[i];
         f->transfers = mem_array(2 * size, sizeof *f->transfers);
         f->buffers = mem_map("gradients of other ranks", flight_bytes(r));
-        done = f->transfers != NULL && f->buffers != NULL;
+        if (r->half)
+            f->packed = mem_map("gradients in 16 bits", packed_bytes(r));
+        done = f->transfers != NULL && f->buffers != NULL && (f->packed != NULL || !r->half);
     }
     for (int i = 0; i < r->n_slots && done; i++) {
         r->slots[i] = mem_map("slice of gradients", slice_elements(r) * dtype_bytes(r->dtype));
@@ -109,6 +119,7 @@ static int copy_shape(struct reduce_scatter *r, const struct reduce_scatter_shap
     r->n_units = s->n_units;
     r->most_pending = s->most_pending;
     r->dtype = s->dtype;
+    r->half = half_partials_of(s->half, s->dtype);
     r->part = PARTS / size < PART ? (size_t)(PARTS / size) : PART;
     r->n_slots = round_plan_slots(s->n_blocks, size);
     r->bounds = mem_array((size_t)size + 1, sizeof *r->bounds);
@@ -143,23 +154,51 @@ static size_t count_parts(const struct reduce_scatter *r, const struct gradient_
     return most;
 }
 
+static uint16_t *packed_to(const struct reduce_scatter *r, const struct scatter_flight *f, int to)
+{
+    return f->packed + (size_t)to * r->part;
+}
+
+static uint16_t *packed_from(const struct reduce_scatter *r, const struct scatter_flight *f,
+                             int from)
+{
+    return packed_to(r, f, world_size() + from);
+}
+
+/* n of this rank's gradients to another. */
+static void send_part(struct reduce_scatter *r, struct scatter_flight *f, int to, size_t at,
+                      size_t n)
+{
+    const size_t each = dtype_bytes(r->dtype);
+    if (r->half)
+        half_partials_pack(packed_to(r, f, to), (const float *)r->gradients + at, n);
+    world_send(to, TAG_NODE, r->half ? (const void *)packed_to(r, f, to) : r->gradients + at * each,
+               r->half ? n * sizeof(uint16_t) : n * each, &f->transfers[f->going++]);
+}
+
+static void receive_part(struct reduce_scatter *r, struct scatter_flight *f, int from, size_t n)
+{
+    const size_t each = dtype_bytes(r->dtype);
+    char *buffer = f->buffers + (size_t)from * r->part * each;
+    world_receive(from, TAG_NODE, r->half ? (void *)packed_from(r, f, from) : buffer,
+                  r->half ? n * sizeof(uint16_t) : n * each, &f->transfers[f->going++]);
+}
+
 static void begin_part(struct reduce_scatter *r, const struct gradient_unit *u, size_t k)
 {
     struct scatter_flight *f = &r->flights[k % IN_FLIGHT];
-    const size_t each = dtype_bytes(r->dtype);
     const int own = world_rank();
     size_t n, at;
     f->going = 0;
     for (int to = 0; to < world_size() && own < r->plan.n; to++) {
         at = unit_part(r, u, to, k, &n);
         if (to != own && n > 0)
-            world_send(to, TAG_NODE, r->gradients + at * each, n * each, &f->transfers[f->going++]);
+            send_part(r, f, to, at, n);
     }
     unit_part(r, u, own, k, &n);
     for (int from = 0; from < r->plan.n && n > 0; from++)
         if (from != own)
-            world_receive(from, TAG_NODE, f->buffers + (size_t)from * r->part * each, n * each,
-                          &f->transfers[f->going++]);
+            receive_part(r, f, from, n);
 }
 
 /* Where part of a node is that begins at an element of the gradients. */
@@ -173,6 +212,18 @@ static char *node_part(struct reduce_scatter *r, const struct scatter_flight *f,
                                 : f->buffers + (size_t)p.at * r->part * each;
 }
 
+/* The blocks of a part are here, n of each, at an element of the gradients: as nodes, of which this
+ * rank's own is rounded now. */
+static void unpack_part(struct reduce_scatter *r, struct scatter_flight *f, size_t at, size_t n)
+{
+    for (int from = 0; from < r->plan.n && n > 0; from++)
+        if (from == world_rank())
+            half_partials_round((float *)r->gradients + at, n);
+        else
+            half_partials_unpack((float *)f->buffers + (size_t)from * r->part,
+                                 packed_from(r, f, from), n);
+}
+
 static void end_part(struct reduce_scatter *r, const struct gradient_unit *u, size_t k)
 {
     struct scatter_flight *f = &r->flights[k % IN_FLIGHT];
@@ -180,9 +231,11 @@ static void end_part(struct reduce_scatter *r, const struct gradient_unit *u, si
     size_t n;
     const size_t at = unit_part(r, u, world_rank(), k, &n);
     world_wait(f->transfers, f->going);
+    if (r->half)
+        unpack_part(r, f, at, n);
     for (int i = 0; i < p->n_joins && n > 0; i++)
         gradient_blocks_add(node_part(r, f, p->joins[i].right, at),
-                            node_part(r, f, p->joins[i].left, at), n, r->dtype);
+                            node_part(r, f, p->joins[i].left, at), n, r->dtype, r->half);
     for (int i = 0; i < p->depth && n > 0; i++)
         if (p->stack[i].received)
             memcpy(node_part(r, f, (struct node_place){false, i}, at),
@@ -297,6 +350,7 @@ void reduce_scatter_free(struct reduce_scatter *r)
     for (int i = 0; i < IN_FLIGHT; i++) {
         mem_free(r->flights[i].transfers);
         mem_unmap(r->flights[i].buffers, flight_bytes(r));
+        mem_unmap(r->flights[i].packed, packed_bytes(r));
     }
     for (int i = 0; i < r->n_slots; i++)
         mem_unmap(r->slots[i], r->bounds == NULL ? 0 : slice_elements(r) * dtype_bytes(r->dtype));

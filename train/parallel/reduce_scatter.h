@@ -32,6 +32,7 @@ struct reduce_scatter_shape {
     int n_blocks;
     const size_t *bounds; /* [size + 1], where the slices begin, in elements */
     enum dtype dtype;
+    bool half; /* nodes are rounded (half_partials.h), and are sent in 16 bits */
     int n_units;
     const struct gradient_unit *units; /* [n_units], in the order in which they are given away;
                                           together all elements */

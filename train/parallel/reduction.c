@@ -4,6 +4,7 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/profile.h"
+#include "train/step/half_partials.h"
 
 #include <string.h>
 
@@ -22,6 +23,7 @@ struct join {
 /* What is on its way of one part. */
 struct flight {
     char *buffers;              /* of the nodes of others, [n_nodes][part] */
+    uint16_t *packed;           /* half: [n_received + n_sent][part]; else NULL */
     struct transfer *transfers; /* [n_transfers] */
     int n_nodes, n_sums;        /* those going: of nodes, and behind them of sums */
     const char **at;            /* [n_nodes], this part of each node */
@@ -37,6 +39,8 @@ struct reduction {
     size_t part;                  /* elements */
     int n_parts;                  /* of the longest slice */
     enum dtype dtype;
+    bool half;
+    int n_received, n_sent;       /* half: messages of a part at once */
     int max_nodes;                /* of a rank */
     struct step_result *gathered; /* [size][max_nodes] */
     struct step_result *own;      /* [max_nodes] */
@@ -97,13 +101,29 @@ static size_t longest_slice(const size_t *bounds, int size)
     return longest;
 }
 
+/* Nodes, and then sums, of others; this rank's nodes to each of them, and then its sum. */
+static void count_packed(struct reduction *r)
+{
+    const int size = r->group.size;
+    r->n_received = r->n_nodes > size ? r->n_nodes : size;
+    r->n_sent = (size - 1) * r->max_nodes;
+}
+
+static size_t packed_bytes(const struct reduction *r)
+{
+    return (size_t)(r->n_received + r->n_sent) * r->part * sizeof(uint16_t);
+}
+
 static bool allocate_flight(const struct reduction *r, struct flight *f)
 {
     f->transfers = mem_array((size_t)n_transfers(r), sizeof *f->transfers);
     f->at = mem_array((size_t)r->n_nodes, sizeof *f->at);
     f->buffers =
         mem_map("gradients of other ranks", (size_t)r->n_nodes * r->part * dtype_bytes(r->dtype));
-    return f->transfers != NULL && f->at != NULL && f->buffers != NULL;
+    if (r->half)
+        f->packed = mem_map("gradients in 16 bits", packed_bytes(r));
+    return f->transfers != NULL && f->at != NULL && f->buffers != NULL &&
+           (f->packed != NULL || !r->half);
 }
 
 static bool allocate_reduction(struct reduction *r, const size_t *bounds)
@@ -125,7 +145,7 @@ static bool allocate_reduction(struct reduction *r, const size_t *bounds)
 }
 
 int reduction_new(struct reduction **out, const struct rank_group *g, const int *firsts,
-                  const size_t *bounds, enum dtype dtype)
+                  const size_t *bounds, enum dtype dtype, bool half)
 {
     const int size = g->size;
     const size_t longest = longest_slice(bounds, size);
@@ -135,6 +155,7 @@ int reduction_new(struct reduction **out, const struct rank_group *g, const int 
         return ERR_NOMEM;
     r->group = *g;
     r->dtype = dtype;
+    r->half = half_partials_of(half, dtype);
     r->part = longest < PART ? longest : PART;
     r->n_parts = r->part == 0 ? 0 : (int)((longest + r->part - 1) / r->part);
     for (int i = 0; i < size; i++) {
@@ -142,6 +163,7 @@ int reduction_new(struct reduction **out, const struct rank_group *g, const int 
         r->n_nodes += n;
         r->max_nodes = n > r->max_nodes ? n : r->max_nodes;
     }
+    count_packed(r);
     if (!allocate_reduction(r, bounds)) {
         reduction_free(r);
         return ERR_NOMEM;
@@ -160,6 +182,7 @@ void reduction_free(struct reduction *r)
     for (int i = 0; i < IN_FLIGHT; i++) {
         struct flight *f = &r->flights[i];
         mem_unmap(f->buffers, (size_t)r->n_nodes * r->part * dtype_bytes(r->dtype));
+        mem_unmap(f->packed, packed_bytes(r));
         mem_free(f->transfers);
         mem_free(f->at);
     }
@@ -182,6 +205,57 @@ static size_t slice_part(const struct reduction *r, int rank, int k, size_t *n)
     return at;
 }
 
+/* Bytes of an element on its way. */
+static size_t sent_bytes(const struct reduction *r)
+{
+    return r->half ? sizeof(uint16_t) : dtype_bytes(r->dtype);
+}
+
+/* Where message i of this part comes in, or with half goes out from. */
+static uint16_t *received_at(const struct reduction *r, const struct flight *f, int i)
+{
+    return f->packed + (size_t)i * r->part;
+}
+
+static uint16_t *sent_at(const struct reduction *r, const struct flight *f, int i)
+{
+    return received_at(r, f, r->n_received + i);
+}
+
+struct convert_job {
+    float *wide;
+    uint16_t *packed;
+    size_t n;
+};
+
+static void pack_share(void *arg, int thread, int n_threads)
+{
+    const struct convert_job *j = arg;
+    size_t first, n;
+    profile_set(PART_OPTIMIZER);
+    par_split_units(j->n, UNIT, thread, n_threads, &first, &n);
+    half_partials_pack(j->packed + first, j->wide + first, n);
+}
+
+static void unpack_share(void *arg, int thread, int n_threads)
+{
+    const struct convert_job *j = arg;
+    size_t first, n;
+    profile_set(PART_OPTIMIZER);
+    par_split_units(j->n, UNIT, thread, n_threads, &first, &n);
+    half_partials_unpack(j->wide + first, j->packed + first, n);
+}
+
+/* What is to be sent as message i of this part, for data [n]. */
+static const void *pack_message(const struct reduction *r, const struct flight *f, int i,
+                                void *data, size_t n)
+{
+    if (!r->half)
+        return data;
+    par_run(pack_share, &(struct convert_job){data, sent_at(r, f, i), n});
+    return sent_at(r, f, i);
+}
+
 /* This rank's nodes to the ranks of the slices, and those of others here. */
 static void begin_nodes(struct reduction *r, int k, const struct gradient_blocks *b)
 {
@@ -192,10 +266,12 @@ static void begin_nodes(struct reduction *r, int k, const struct gradient_blocks
     f->n_nodes = f->n_sums = 0;
     for (int to = 0; to < r->group.size; to++) {
         at = slice_part(r, to, k, &n);
-        for (int i = 0; i < b->n_nodes && to != own && n > 0; i++)
-            world_send(group_rank(&r->group, to), TAG_PART,
-                       (const char *)b->nodes[i].data + at * each, n * each,
-                       &f->transfers[f->n_nodes++]);
+        for (int i = 0; i < b->n_nodes && to != own && n > 0; i++) {
+            char *data = (char *)b->nodes[i].data + at * each;
+            world_send(group_rank(&r->group, to), TAG_PART, pack_message(r, f, f->n_nodes, data, n),
+                       n * sent_bytes(r), &f->transfers[f->n_nodes]);
+            f->n_nodes++;
+        }
     }
     at = slice_part(r, own, k, &n);
     for (int i = 0; i < r->n_nodes && n > 0; i++) {
@@ -205,7 +281,8 @@ static void begin_nodes(struct reduction *r, int k, const struct gradient_blocks
         if (node->rank == own)
             f->at[i] = (const char *)b->nodes[node->index].data + at * each;
         else
-            world_receive(group_rank(&r->group, node->rank), TAG_PART, buffer, n * each,
+            world_receive(group_rank(&r->group, node->rank), TAG_PART,
+                          r->half ? (void *)received_at(r, f, i) : buffer, n * sent_bytes(r),
                           &f->transfers[f->n_nodes++]);
     }
 }
@@ -225,12 +302,37 @@ static void join_share(void *arg, int thread, int n_threads)
     size_t first, n;
     profile_set(PART_OPTIMIZER);
     par_split_units(j->n, UNIT, thread, n_threads, &first, &n);
+    for (int i = 0; i < r->n_nodes && r->half; i++)
+        if (r->nodes[i].rank != r->group.own)
+            half_partials_unpack((float *)j->f->at[i] + first, received_at(r, j->f, i) + first, n);
     for (int i = 0; i < r->n_joins; i++)
         gradient_blocks_add((char *)j->f->at[r->joins[i].right] + first * each,
-                            j->f->at[r->joins[i].left] + first * each, n, r->dtype);
+                            j->f->at[r->joins[i].left] + first * each, n, r->dtype, r->half);
     const char *from = j->f->at[r->result];
     if (from != j->to)
         memcpy(j->to + first * each, from + first * each, n * each);
+}
+
+/* This rank's sums of part k to all, and theirs here. */
+static void begin_sums(struct reduction *r, int k, char *gradients)
+{
+    struct flight *f = &r->flights[k % IN_FLIGHT];
+    struct transfer *sums = f->transfers + f->n_nodes;
+    const size_t each = dtype_bytes(r->dtype), sent = sent_bytes(r);
+    const int own = r->group.own;
+    size_t n, n_other;
+    const size_t at = slice_part(r, own, k, &n);
+    const void *message = pack_message(r, f, 0, gradients + at * each, n);
+    for (int other = 0; other < r->group.size; other++) {
+        const size_t from = slice_part(r, other, k, &n_other);
+        void *to = r->half ? (void *)received_at(r, f, other) : gradients + from * each;
+        if (other != own && n > 0)
+            world_send(group_rank(&r->group, other), TAG_WHOLE, message, n * sent,
+                       &sums[f->n_sums++]);
+        if (other != own && n_other > 0)
+            world_receive(group_rank(&r->group, other), TAG_WHOLE, to, n_other * sent,
+                          &sums[f->n_sums++]);
+    }
 }
 
 /* Part k's nodes are here: they are joined where the gradients are, and sent to all. */
@@ -238,29 +340,26 @@ static void end_nodes(struct reduction *r, int k, char *gradients, bool to_all)
 {
     struct flight *f = &r->flights[k % IN_FLIGHT];
     const size_t each = dtype_bytes(r->dtype);
-    const int own = r->group.own;
     size_t n;
     world_wait(f->transfers, f->n_nodes);
-    const size_t at = slice_part(r, own, k, &n);
+    const size_t at = slice_part(r, r->group.own, k, &n);
     if (n > 0)
         par_run(join_share, &(struct join_job){r, f, n, gradients + at * each});
-    struct transfer *sums = f->transfers + f->n_nodes;
-    for (int other = 0; other < r->group.size && to_all; other++) {
-        size_t n_other;
-        const size_t from = slice_part(r, other, k, &n_other);
-        if (other != own && n > 0)
-            world_send(group_rank(&r->group, other), TAG_WHOLE, gradients + at * each, n * each,
-                       &sums[f->n_sums++]);
-        if (other != own && n_other > 0)
-            world_receive(group_rank(&r->group, other), TAG_WHOLE, gradients + from * each,
-                          n_other * each, &sums[f->n_sums++]);
-    }
+    if (to_all)
+        begin_sums(r, k, gradients);
 }
 
-static void end_sums(struct reduction *r, int k)
+static void end_sums(struct reduction *r, int k, void *gradients)
 {
     struct flight *f = &r->flights[k % IN_FLIGHT];
     world_wait(f->transfers + f->n_nodes, f->n_sums);
+    for (int other = 0; other < r->group.size && r->half && f->n_sums > 0; other++) {
+        size_t n;
+        const size_t at = slice_part(r, other, k, &n);
+        if (other != r->group.own)
+            par_run(unpack_share,
+                    &(struct convert_job){(float *)gradients + at, received_at(r, f, other), n});
+    }
 }
 
 /* In the same tree. */
@@ -284,7 +383,7 @@ void reduction_run(struct reduction *r, struct gradient_blocks *b, void *gradien
     /* A part's sums go where its nodes lay, of which all were sent then. */
     for (int k = 0; k < r->n_parts + IN_FLIGHT; k++) {
         if (k >= IN_FLIGHT)
-            end_sums(r, k - IN_FLIGHT);
+            end_sums(r, k - IN_FLIGHT, gradients);
         if (k < r->n_parts)
             begin_nodes(r, k, b);
         if (k >= 1 && k - 1 < r->n_parts)

@@ -20,10 +20,11 @@ struct reduction; /* buffers, and which nodes are joined in which order */
  *
  * firsts  [size + 1], which blocks each rank has (division.h); looked at now only
  * bounds  [size + 1], where the slices begin, in elements; copied
+ * half    nodes are rounded (half_partials.h), and are sent and received in 16 bits
  * returns ERR_NOMEM, or 0
  */
 int reduction_new(struct reduction **out, const struct rank_group *g, const int *firsts,
-                  const size_t *bounds, enum dtype dtype);
+                  const size_t *bounds, enum dtype dtype, bool half);
 void reduction_free(struct reduction *r);
 /*
  * By all of the group, once all blocks are done. The gradients [n], in which the last node of b

@@ -7,6 +7,7 @@
 #include "train/parallel/layout.h"
 #include "train/parallel/reduce_scatter.h"
 #include "train/run/speed.h"
+#include "train/step/half_partials.h"
 
 #include <math.h>
 
@@ -50,6 +51,7 @@ struct reckoning {
     const struct scaling_layout *l;
     double n;       /* trainable parameters of a stage */
     double each;    /* bytes of one */
+    double sent;    /* bytes of one's gradient on its way (half_partials.h) */
     double micro_s; /* a micro-batch through all stages */
     int of_block;   /* micro-batches */
     int rounds;     /* blocks of the replica that has most */
@@ -116,7 +118,7 @@ static void reckon_scatter(const struct reckoning *r, struct step_time *out)
     struct config none = *r->shape;
     none.n_layer = 0;
     const int replicas = r->l->replicas, s = r->l->stages;
-    const double bytes = r->n * r->each * (replicas - 1) / replicas;
+    const double bytes = r->n * r->sent * (replicas - 1) / replicas;
     const double once = on_link(r->k, bytes, replicas - 1);
     const double outside = (double)config_params(&none) / (double)config_params(r->shape);
     const double late = fmin(1, outside * replicas) * once, micro = r->micro_s / s;
@@ -131,7 +133,7 @@ static void reckon_exchange(const struct reckoning *r, struct step_time *out)
     int all;
     if (replicas == 1)
         return;
-    const double rest = (double)(replicas - 1) / replicas, slice = r->n * r->each / replicas;
+    const double rest = (double)(replicas - 1) / replicas, slice = r->n * r->sent / replicas;
     if (r->l->zero > 1) {
         reckon_scatter(r, out);
     } else {
@@ -141,7 +143,8 @@ static void reckon_exchange(const struct reckoning *r, struct step_time *out)
         out->gradients = on_link(r->k, bytes, replicas - 1);
         out->sent += bytes;
     }
-    const double spread = r->n * r->each * rest;
+    /* Sums, or weights, of which nothing is rounded. */
+    const double spread = r->n * (r->l->zero > 0 ? r->each : r->sent) * rest;
     *(r->l->zero > 0 ? &out->weights : &out->gradients) += on_link(r->k, spread, replicas - 1);
     out->sent += spread;
 }
@@ -184,6 +187,9 @@ int scaling_time(struct step_time *out, const struct run_config *c, const struct
                                 .l = l,
                                 .n = (double)n / l->stages,
                                 .each = (double)dtype_bytes(dtype),
+                                .sent = half_partials_of(c->execution.half_partials, dtype)
+                                            ? sizeof(uint16_t)
+                                            : (double)dtype_bytes(dtype),
                                 .micro_s = micro_seconds(c, shape, k->flops),
                                 .of_block = c->training.gradient_accumulation / l->blocks,
                                 .rounds = (l->blocks + l->replicas - 1) / l->replicas};

@@ -57,6 +57,7 @@ int run_scatter_open(struct run *r, const size_t *bounds, bool (*stopped)(struct
                                     .n_blocks = r->config.training.gradient_blocks,
                                     .bounds = bounds,
                                     .dtype = r->weights.dtype,
+                                    .half = r->config.execution.half_partials,
                                     .n_units = n_layer + 2,
                                     .units = units,
                                     .most_pending = of_block(r) == 1 ? GRADIENTS_PENDING : 0});

@@ -111,7 +111,7 @@ static int open_shard_reduction(struct run *r, const struct rank_group *peers)
     for (size_t i = 0; i <= size; i++)
         bounds[i] = n / size * i + n % size * i / size;
     return reduction_new(&r->shares->reductions[0], peers, r->shares->firsts, bounds,
-                         r->weights.dtype);
+                         r->weights.dtype, r->config.execution.half_partials);
 }
 
 /* One for each span, since slices are parts of one. */
@@ -126,7 +126,7 @@ static int open_reductions(struct run *r)
         const struct span s = own.at[i];
         optimizer_slices(r->optimizer, s.first, s.first + s.n, peers.size, r->shares->bounds);
         rc = reduction_new(&r->shares->reductions[i], &peers, r->shares->firsts, r->shares->bounds,
-                           r->trainable.dtype);
+                           r->trainable.dtype, r->config.execution.half_partials);
     }
     return rc;
 }

@@ -3,6 +3,7 @@
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/kernels/row_kernels.h"
+#include "train/step/half_partials.h"
 
 #include <string.h>
 
@@ -63,11 +64,24 @@ static void add_halves(uint16_t *right, const uint16_t *left, size_t n)
     }
 }
 
+/* Rounded while it is in the cache. */
+static void add_rounded(float *right, const float *left, size_t n)
+{
+    const struct row_kernels *k = row_kernels();
+    for (size_t i = 0, count; i < n; i += count) {
+        count = n - i < UNIT ? n - i : UNIT;
+        k->add(right + i, left + i, count);
+        half_partials_round(right + i, count);
+    }
+}
+
 /* A sum of two has no order. */
-void gradient_blocks_add(void *right, const void *left, size_t n, enum dtype dtype)
+void gradient_blocks_add(void *right, const void *left, size_t n, enum dtype dtype, bool half)
 {
     if (dtype == DTYPE_F16)
         add_halves(right, left, n);
+    else if (half_partials_of(half, dtype))
+        add_rounded(right, left, n);
     else
         row_kernels()->add(right, left, n);
 }
@@ -93,7 +107,17 @@ static void add_share(void *arg, int thread, int n_threads)
     profile_set(PART_OPTIMIZER);
     for (int i = 0; own_share(j->b, i, thread, n_threads, &s); i++)
         gradient_blocks_add((char *)j->right + s.first * each,
-                            (const char *)j->left + s.first * each, s.n, j->b->dtype);
+                            (const char *)j->left + s.first * each, s.n, j->b->dtype, j->b->half);
+}
+
+/* A block's own sum is a node too. */
+static void round_share(void *arg, int thread, int n_threads)
+{
+    const struct blocks_job *j = arg;
+    struct span s;
+    profile_set(PART_OPTIMIZER);
+    for (int i = 0; own_share(j->b, i, thread, n_threads, &s); i++)
+        half_partials_round((float *)j->right + s.first, s.n);
 }
 
 /* left = right, right = 0 */
@@ -136,6 +160,8 @@ void gradient_blocks_end(struct gradient_blocks *b, void *gradients, struct step
 {
     int from = b->done++;
     const bool last = b->done == b->last;
+    if (half_partials_of(b->half, b->dtype))
+        par_run(round_share, &(struct blocks_job){.b = b, .right = gradients});
     join_parts(b, &from, gradients, sums);
     struct gradient_node *node = &b->nodes[b->n_nodes];
     *node = (struct gradient_node){.first = from,

@@ -14,7 +14,8 @@
  *                       +
  *
  * A process may have some of them alone, one behind another: what it has joined of the tree then
- * are the parts of it that need no others, and train/parallel joins these.
+ * are the parts of it that need no others, and train/parallel joins these. Nodes may be rounded to
+ * 16 bits (half_partials.h).
  */
 #include "model/base/dtype.h"
 #include "train/step/stage.h"
@@ -37,6 +38,7 @@ struct gradient_blocks {
     int first, last; /* first to last - 1 of these are computed here */
     int done;        /* the next one; those before are whole */
     enum dtype dtype;
+    bool half; /* half_partials: nodes are rounded */
     size_t n_gradients;
     struct spans own;              /* those of them that there are here; n 0: all */
     int n_waiting;                 /* memory for nodes that wait for others */
@@ -59,8 +61,9 @@ void gradient_blocks_begin(struct gradient_blocks *b);
  * whole team; not to be called in a job.
  */
 void gradient_blocks_end(struct gradient_blocks *b, void *gradients, struct step_result *sums);
-/* right [n] = left [n] + right; a share of one thread. */
-void gradient_blocks_add(void *right, const void *left, size_t n, enum dtype dtype);
+/* right [n] = left [n] + right, two nodes that are rounded where `half` says so, as their sum then
+ * is; a share of one thread. */
+void gradient_blocks_add(void *right, const void *left, size_t n, enum dtype dtype, bool half);
 /* right = left + right */
 void gradient_blocks_add_sums(struct step_result *right, const struct step_result *left);
 

@@ -31,6 +31,7 @@ struct step_config {
                          a multiple of 256; 0: all; with fewer, logits are computed twice */
     int gradient_blocks;         /* of the windows of a step, each a chain of sums of its own
                                     (gradient_blocks.h); 0: 1 */
+    bool half_partials;          /* blocks' sums are rounded to 16 bits (half_partials.h) */
     int first_block, last_block; /* those computed here, up to last_block - 1; 0, 0: all */
     int block_batches;           /* micro-batches of a gradient block; 0: not known */
     bool taken;               /* by a gradient_taker (gradient_taker.h), which then must be set */

@@ -300,6 +300,7 @@ int step_memory_map(struct step *x, struct weights *w)
     x->loss.logits = x->blocks[LOGITS_BLOCK];
     x->gradients = w->disk != NULL ? disk_array_data(w->disk->gradients) : x->blocks[GRADIENTS];
     x->gradient_blocks.dtype = w->adapter != NULL ? DTYPE_F32 : w->dtype;
+    x->gradient_blocks.half = x->config.half_partials;
     x->gradient_blocks.n_gradients = x->n_trainable;
     x->own = x->stage.alone ? (struct spans){.n = 1, .at = {{0, x->n_trainable}}}
                             : weights_spans(w, &x->stage);

@@ -287,6 +287,9 @@ static void what_does_not_go_together_names_its_lines(void **state)
          "my.yaml line 1: replicas is 2, must be at most gradient_blocks, 1: with "
          "gradient_blocks=2 "
          "the results are the same for 1 to 2 replicas"},
+        {"half_partials: on\n", NULL,
+         "my.yaml line 1: half_partials is on, but gradient_blocks is 1, and a single block is not "
+         "added to others: gradient_blocks=2 or more"},
         {"embedding_serialization_factor: 65536\n", NULL,
          "my.yaml line 1: embedding_serialization_factor is 65536, must be at most"},
     };
@@ -645,7 +648,7 @@ static void published_sizes_are_those_published(void **state)
     static const struct {
         const char *preset;
         int layers, heads, size, width, context; /* size: of a head */
-        long long tokens; /* of a step */
+        long long tokens;                        /* of a step */
     } cases[] = {
         {"graphcore-gpt2-small", 12, 12, 64, 768, 1024, 8192 * 1024},
         {"graphcore-gpt2-medium", 24, 16, 64, 1024, 1024, 8192 * 1024},
@@ -863,8 +866,8 @@ static void auto_fits_the_model_and_the_data(void **state)
     auto_is(c, "init=random:gpt2,n_layer=1,n_head=1,n_embd=8,vocab_size=300", 4400, 5e-3, 2);
     auto_is(c, "init=random:gpt2,n_layer=1,n_head=1,n_embd=8,vocab_size=300", 1000000, 5e-3, 1);
     /* An adapter takes ten times as much, and no more than it bears. */
-    static const char *const adapted[] = {"init=random:gpt2",
-                                          "init=random:gpt2,n_layer=1,n_head=1,n_embd=8,vocab_size=300"};
+    static const char *const adapted[] = {
+        "init=random:gpt2", "init=random:gpt2,n_layer=1,n_head=1,n_embd=8,vocab_size=300"};
     for (size_t i = 0; i < 2; i++) {
         struct run_config lora;
         assert_ok(run_config_init(&lora));

@@ -25,6 +25,7 @@ struct task {
     size_t n;
     enum dtype dtype;
     int most_pending, steps;
+    bool half;
     bool abandons;    /* each rank gives the first step up somewhere else */
     const void *want; /* [n], of one process */
     struct step_result sums;
@@ -98,6 +99,7 @@ static void act_rank(void *arg)
     struct reduce_scatter *r;
     struct step_result sums;
     void *gradients = mem_map("test", t->n * each);
+    size_t sent = 0;
     for (int i = 0; i <= size; i++) /* uneven slices, one of them empty */
         bounds[i] = i == size ? t->n
                     : i == 1  ? 0
@@ -107,6 +109,7 @@ static void act_rank(void *arg)
                &r, &(struct reduce_scatter_shape){.n_blocks = t->n_blocks,
                                                   .bounds = bounds,
                                                   .dtype = t->dtype,
+                                                  .half = t->half,
                                                   .n_units = UNITS,
                                                   .units = units,
                                                   .most_pending = t->most_pending}) == 0);
@@ -124,6 +127,9 @@ static void act_rank(void *arg)
         EXPECT(memcmp(reduce_scatter_slice(r), (const char *)t->want + bounds[rank] * each,
                       (bounds[rank + 1] - bounds[rank]) * each) == 0);
         EXPECT(memcmp(&sums, &t->sums, sizeof sums) == 0);
+        sent += (size_t)reduce_scatter_count(t->n_blocks, size, rank) *
+                (t->n - (bounds[rank + 1] - bounds[rank])) * (t->half ? sizeof(uint16_t) : each);
+        EXPECT(t->abandons || crowd_sent(TAG_NODE) == sent);
         for (size_t i = 0; i < t->n * each; i++)
             EXPECT(((const char *)gradients)[i] == 0);
     }
@@ -134,8 +140,11 @@ static void act_rank(void *arg)
 /* What one process has. */
 static void do_all(struct task *t, void *gradients)
 {
-    struct gradient_blocks b = {
-        .n = t->n_blocks, .last = t->n_blocks, .dtype = t->dtype, .n_gradients = t->n};
+    struct gradient_blocks b = {.n = t->n_blocks,
+                                .last = t->n_blocks,
+                                .dtype = t->dtype,
+                                .half = t->half,
+                                .n_gradients = t->n};
     b.n_waiting = gradient_blocks_waiting(b.n, 0, b.n);
     for (int i = 0; i < b.n_waiting; i++)
         b.waiting[i] = mem_array(t->n, sizeof(float));
@@ -170,6 +179,8 @@ static void slices_have_the_bits_of_one(void **state)
         check_sizes((struct task){.n_blocks = n, .n = FEW, .dtype = DTYPE_F32, .steps = 2});
         check_sizes((struct task){
             .n_blocks = n, .n = FEW, .dtype = DTYPE_F16, .steps = 2, .most_pending = 2});
+        check_sizes(
+            (struct task){.n_blocks = n, .n = FEW, .dtype = DTYPE_F32, .half = true, .steps = 2});
     }
 }
 
@@ -178,6 +189,8 @@ static void in_many_parts_too(void **state)
     (void)state;
     check_sizes(
         (struct task){.n_blocks = 3, .n = MANY, .dtype = DTYPE_F32, .steps = 1, .most_pending = 1});
+    check_sizes((struct task){
+        .n_blocks = 3, .n = MANY, .dtype = DTYPE_F32, .half = true, .steps = 1, .most_pending = 1});
 }
 
 static void a_step_that_is_given_up_leaves_nothing(void **state)
@@ -186,6 +199,7 @@ static void a_step_that_is_given_up_leaves_nothing(void **state)
     check_sizes(
         (struct task){.n_blocks = 7, .n = FEW, .dtype = DTYPE_F32, .steps = 3, .abandons = true});
     check_sizes((struct task){.n_blocks = 5,
+                              .half = true,
                               .n = FEW,
                               .dtype = DTYPE_F32,
                               .steps = 3,

@@ -26,7 +26,7 @@ struct task {
     int n_blocks;
     size_t n;
     enum dtype dtype;
-    bool to_all, uneven;
+    bool half, to_all, uneven;
     const void *want; /* [n], of one process */
     struct step_result sums;
 };
@@ -78,8 +78,10 @@ static void act_rank(void *arg)
     int firsts[9];
     struct reduction *r;
     struct step_result sums;
-    struct gradient_blocks b = {.n = t->n_blocks, .dtype = t->dtype, .n_gradients = t->n};
-    const size_t each = dtype_bytes(t->dtype);
+    struct gradient_blocks b = {
+        .n = t->n_blocks, .dtype = t->dtype, .half = t->half, .n_gradients = t->n};
+    const size_t each = dtype_bytes(t->dtype), wire = t->half ? sizeof(uint16_t) : each;
+    size_t sent = 0;
     const struct rank_group all = group_world();
     void *gradients = mem_array(t->n, sizeof(float));
     /* Uneven slices, one of them empty. */
@@ -92,16 +94,22 @@ static void act_rank(void *arg)
     if (t->uneven) /* the last has all that others need not have */
         for (int i = 0; i < size; i++)
             firsts[i] = i;
-    EXPECT(reduction_new(&r, &all, firsts, bounds, t->dtype) == 0);
+    EXPECT(reduction_new(&r, &all, firsts, bounds, t->dtype, t->half) == 0);
     for (int again = 0; again < 2; again++) {
         b.first = firsts[rank];
         b.last = firsts[rank + 1];
         do_blocks(&b, gradients, &sums, t);
+        const size_t whole_sent = crowd_sent(TAG_WHOLE);
         reduction_run(r, &b, gradients, &sums, t->to_all);
         const size_t from = t->to_all ? 0 : bounds[rank], to = t->to_all ? t->n : bounds[rank + 1];
         EXPECT(memcmp((char *)gradients + from * each, (const char *)t->want + from * each,
                       (to - from) * each) == 0);
         EXPECT(memcmp(&sums, &t->sums, sizeof sums) == 0);
+        const size_t own = bounds[rank + 1] - bounds[rank];
+        sent += (size_t)b.n_nodes * (t->n - own) * wire;
+        EXPECT(crowd_sent(TAG_PART) == sent);
+        if (t->to_all)
+            EXPECT(crowd_sent(TAG_WHOLE) == whole_sent + own * (size_t)(size - 1) * wire);
         reduction_spread(r, gradients, each);
         EXPECT(memcmp(gradients, t->want, t->n * each) == 0);
         free_blocks(&b);
@@ -112,8 +120,11 @@ static void act_rank(void *arg)
 
 static void check_sizes(struct task *t)
 {
-    struct gradient_blocks b = {
-        .n = t->n_blocks, .last = t->n_blocks, .dtype = t->dtype, .n_gradients = t->n};
+    struct gradient_blocks b = {.n = t->n_blocks,
+                                .last = t->n_blocks,
+                                .dtype = t->dtype,
+                                .half = t->half,
+                                .n_gradients = t->n};
     void *want = mem_array(t->n, sizeof(float));
     assert_ok(par_open(2, false));
     do_blocks(&b, want, &t->sums, t);
@@ -137,6 +148,7 @@ static void ranks_have_the_bits_of_one(void **state)
     for (int n = 2; n <= 7; n += n == 3 ? 2 : 1) {
         check_sizes(&(struct task){.n_blocks = n, .n = FEW, .dtype = DTYPE_F32});
         check_sizes(&(struct task){.n_blocks = n, .n = FEW, .dtype = DTYPE_F16});
+        check_sizes(&(struct task){.n_blocks = n, .n = FEW, .dtype = DTYPE_F32, .half = true});
     }
 }
 
@@ -144,6 +156,7 @@ static void in_many_parts_too(void **state)
 {
     (void)state;
     check_sizes(&(struct task){.n_blocks = 3, .n = N, .dtype = DTYPE_F32});
+    check_sizes(&(struct task){.n_blocks = 3, .n = N, .dtype = DTYPE_F32, .half = true});
 }
 
 static void act_agree(void *arg)

@@ -123,6 +123,23 @@ static void a_link_costs_its_bytes(void **state)
     assert_true(fabs(at[1].weights - at[1].gradients) < 1e-6);
     assert_true(at[2].gradients <= at[1].gradients + 1e-9);
     assert_true(fabs(at[2].sent - (16 * 0.75 + 0.75) * block) < 1);
+    /* Half of that, but for weights. */
+    c.execution.half_partials = true;
+    for (int zero = 0; zero <= 2; zero++) {
+        const double whole = zero > 0 ? 0.75 * block : 0;
+        struct step_time t;
+        assert_ok(scaling_time(&t, &c, &shape, &k, &(struct scaling_layout){4, 1, zero, 64}));
+        assert_true(fabs(t.sent - whole - (at[zero].sent - whole) / 2) < 1);
+        assert_true(zero == 2 || fabs(t.gradients - at[zero].gradients / 2) < 1e-6);
+        assert_true(t.weights == at[zero].weights);
+    }
+    /* float16 is as wide without it. */
+    struct step_time off;
+    c.training.precision = DTYPE_F16;
+    assert_ok(scaling_time(&at[0], &c, &shape, &k, &(struct scaling_layout){4, 1, 0, 64}));
+    c.execution.half_partials = false;
+    assert_ok(scaling_time(&off, &c, &shape, &k, &(struct scaling_layout){4, 1, 0, 64}));
+    assert_true(at[0].sent == off.sent);
     run_config_release(&c);
 }
 

@@ -207,6 +207,7 @@ static const struct system_option table[] = {
 {POPXL, "execution.device_iterations", "logging.log_every", ""},
 {POPXL, "execution.io_tiles, .available_memory_proportion", "", "IPU tiles"},
 {POPXL, "execution.code_load, .extended_memory", "", "IPU memory"},
+{POPXL, "opts.partialsTypeMatMuls", "execution.half_partials", "always half in PopXL; here sums of matrix products are always float32, those of gradient blocks may be bfloat16"},
 {POPXL, "execution.attention_serialisation", "execution.attention_serialisation", "for the backward pass; the forward pass always uses blocks of 64 keys"},
 {POPXL, "execution.rts_activations", "", "each replica has its own activations"},
 {POPXL, "checkpoint.load", "model.init, checkpoint.resume", ""},

@@ -91,7 +91,7 @@ static int make_key(char key[SHA256_HEX], const struct preparation *p)
     int rc = sha256_init(&h);
     if (rc != 0)
         return rc;
-    snprintf(numbers, sizeof numbers, "prepared 2: %d %d", c->min_length, c->duplicates);
+    snprintf(numbers, sizeof numbers, "prepared 3: %d %d", c->min_length, c->duplicates);
     tokenizer_hash_text(&h, numbers);
     tokenizer_hash_text(&h, c->field);
     tokenizer_hash_text(&h, c->separator);

@@ -53,6 +53,8 @@ static int end_document(struct worker *w)
         return store_drop(w->store);
     }
     now->text_bytes += w->length;
+    if (w->intake->hash) /* documents of no tokens are the same, too */
+        text_hash_add_ids(&w->mark.hash, &(token_id){TOKEN_NONE}, 1);
     if (w->intake->near)
         min_hash_end(&w->mark.near);
     return store_end(w->store, &w->mark);

@@ -161,6 +161,28 @@ static void what_is_short_or_repeated_goes(void **state)
                  "all documents are shorter than min_length");
 }
 
+/* Documents of nothing but the end-of-text token, as empty texts become elsewhere. */
+static void of_empty_documents_one_stays(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"duplicates=exact", "duplicates=near"};
+    const token_id end = tokenizer_eos(data_tokenizer);
+    const char empty[] = {']', '(', 'M', (char)(end & 0xff), (char)(end >> 8), 'e'};
+    struct buf lists = {0};
+    struct prepare_report r;
+    assert_ok(buf_add(&lists, "\x80\x02](", 4));
+    for (int i = 0; i < 3; i++)
+        assert_ok(buf_add(&lists, empty, sizeof empty));
+    assert_ok(buf_str(&lists, "e."));
+    scratch_write(&data_scratch, "empty.pkl", lists.data, lists.n);
+    buf_release(&lists);
+    for (size_t i = 0; i < 2; i++) {
+        assert_ok(prepare_with(&r, "empty.pkl", "few", WORDS(words[i]), NULL, NULL));
+        data_expect("few", "|$");
+        assert_int_equal(r.duplicates, 2);
+    }
+}
+
 /* Ctrl-C at the n-th report, n after n. */
 struct stop {
     int at, now;
@@ -274,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tokens_give_what_their_texts_give),
         cmocka_unit_test(what_is_short_or_repeated_goes),
+        cmocka_unit_test(of_empty_documents_one_stays),
         cmocka_unit_test(interrupted_work_goes_on),
         cmocka_unit_test(what_cannot_be_is_said),
         cmocka_unit_test(no_memory_is_survived),

@@ -212,7 +212,8 @@ made: $(MADE)
 
 fuzz: deps-check
 	@$(MAKE) --no-print-directory BUILD=release made
-	@tests/fuzz/run $(FUZZ_S)
+	@FUZZ_SOURCES="$(filter-out model/kernels/kernels_avx% repl/main.c,$(SOURCES)) $(MADE:$(OUT)/%=build/release/%)" \
+	    tests/fuzz/run $(FUZZ_S)
 
 install: $(BINARY) $(PARTS) $(OUT)/prattle.1 $(OUT)/prattle.bash
 	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/prattle

@@ -20,4 +20,8 @@ say() {
 say "all processors" "-j$(nproc)" "$(jobs_of)"
 say "or as many as asked for" "-j3" "$(jobs_of -j3)"
 say "or one" "-j1" "$(jobs_of -j1)"
+# The part for several processes is built by MPI's own compiler, and is no part of the fuzzers.
+fuzzed=$(make --no-print-directory -n fuzz | grep -o '[a-z0-9_/]*\.c\b' | grep -v '^build/')
+say "fuzzers have the program's sources" "train/data/tfrecord.c" "$(grep -x 'train/data/tfrecord.c' <<<"$fuzzed")"
+say "and need no headers of MPI" "" "$(xargs grep -l '<mpi.h>' <<<"$fuzzed")"
 exit $bad

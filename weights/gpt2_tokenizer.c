@@ -24,6 +24,24 @@ static char *find_snapshot(const char *id)
     return folder;
 }
 
+/* A file that was cut at a line's end can be read, and would give other tokens without a word. */
+static int check_whole(struct tokenizer **t)
+{
+    const int n = tokenizer_size(*t), merges = tokenizer_merges(*t);
+    if (n == GPT2_VOCAB && merges == GPT2_MERGES)
+        return 0;
+    tokenizer_free(*t);
+    *t = NULL;
+    return err_set(ERR_FORMAT, "it has %d tokens and %d merges, GPT-2's has %d and %d", n, merges,
+                   GPT2_VOCAB, GPT2_MERGES);
+}
+
+static int open_snapshot(struct source *s, const char *folder, const struct progress *p)
+{
+    int rc = vocab_open_folder(&s->tokenizer, folder, &s->config, p);
+    return rc == 0 ? check_whole(&s->tokenizer) : rc;
+}
+
 /* One that cannot be read is as good as none; the model does not need it to be loaded. */
 static int note_damage(int rc, const char *id, const struct progress *p)
 {
@@ -46,7 +64,7 @@ int gpt2_tokenizer_borrow(struct source *s, const struct progress *p)
         return 0;
     for (size_t i = 0; i < sizeof ids / sizeof *ids && rc == 0 && s->tokenizer == NULL; i++) {
         char *folder = find_snapshot(ids[i]);
-        if (folder != NULL && (rc = vocab_open_folder(&s->tokenizer, folder, &s->config, p)) != 0)
+        if (folder != NULL && (rc = open_snapshot(s, folder, p)) != 0)
             rc = note_damage(rc, ids[i], p);
         mem_free(folder);
     }

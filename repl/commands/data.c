@@ -192,11 +192,13 @@ static void show_how_to_read(const struct data_summary *s, bool shell)
     wrap_row("begins", text);
 }
 
-static void show_counts(const struct dataset *d, const struct data_summary *s)
+static void show_counts(const struct dataset *d, const struct data_summary *s, bool has_tokenizer)
 {
     char text[160];
     snprintf(text, sizeof text, "%" PRIu64, d->n_documents);
-    wrap_row("documents", s->bounds ? text : "known only with the tokenizer");
+    wrap_row("documents", s->bounds       ? text
+                          : has_tokenizer ? "not known: the tokenizer has no end-of-text token"
+                                          : "known only with the tokenizer");
     int n = snprintf(text, sizeof text, "%" PRIu64, d->n_tokens);
     if (s->bounds)
         snprintf(text + n, sizeof text - (size_t)n, ", %.0f a document",
@@ -212,7 +214,7 @@ static int show_dataset(const struct dataset *d, const struct data_tokenizer *t,
     dataset_summary(d, &s);
     snprintf(text, sizeof text, s.files == 1 ? "%s" : "%s, %zu files", s.format, s.files);
     wrap_row("format", text);
-    show_counts(d, &s);
+    show_counts(d, &s, t->tokenizer != NULL);
     show_vocabulary(&s, t);
     /* Of another vocabulary: what its ids are is not known. */
     int rc = show_documents(d, s.most < t->n_vocab ? t : &none);

@@ -124,7 +124,7 @@ static void show_bounds(enum output_format f, bool unmoved, bool joins)
     char text[400];
     if (unmoved)
         wrap_row("look at", "llm.c's documents begin with the end-of-text token, others end with "
-                            "it: without --model PATH it is not known, and stays where it is");
+                            "it: without a tokenizer=PATH that has one it stays where it is");
     if (!joins)
         return;
     snprintf(text, sizeof text,
@@ -176,7 +176,7 @@ static void show_prepared(const struct prepare_report *p, int n_vocab, double se
     show_bounds(p->format, p->unmoved, p->joins);
 }
 
-static void show_converted(const struct convert_report *r)
+static void show_converted(const struct convert_report *r, bool has_tokenizer)
 {
     char text[400];
     progress_wipe();
@@ -186,8 +186,11 @@ static void show_converted(const struct convert_report *r)
              r->format == OUTPUT_JSON_LINES ? "byte" : "token", plural(r->tokens));
     wrap_row("wrote", text);
     if (r->unsplit)
-        wrap_row("look at", "where documents end only the tokenizer of these ids says: without "
-                            "--model PATH, of its model, each file is one document");
+        wrap_row("look at", has_tokenizer
+                                ? "where documents end is not known: the tokenizer has no "
+                                  "end-of-text token; each file is one document"
+                                : "where documents end only the tokenizer of these ids says: "
+                                  "without tokenizer=PATH each file is one document");
     show_bounds(r->format, r->unmoved && !r->unsplit, r->joins);
 }
 
@@ -231,7 +234,7 @@ static int convert_files(struct repl *r, const struct request *q, const struct t
                          r->options.settings.call.force, progress_show());
     progress_wipe();
     if (rc == 0)
-        show_converted(&report);
+        show_converted(&report, t != NULL);
     return rc;
 }
 
@@ -266,7 +269,7 @@ static int make_of(struct repl *r, const struct request *q, bool tokens, bool co
         rc = converts ? convert_files(r, q, t.tokenizer) : prepare_files(r, q, t.tokenizer);
     if (rc == 0 && tokens && makes_text(q) && !named)
         wrap_row("look at", "the ids were read by the tokenizer of the model that ships with "
-                            "prattle; --model PATH names another");
+                            "prattle; tokenizer=PATH names another");
     data_tokenizer_close(&t);
     return rc;
 }

@@ -36,7 +36,7 @@ has "which convert says" "look at where documents end only the tokenizer of thes
 is "llm.c's by the token it begins with" "x-back: 4 documents" "$("$PRATTLE" data convert x-llmc.bin x-back --force | sed -n 's/^  wrote *\([^,]*\),.*/\1/p')"
 is "llm.c's documents begin with the end of text, others end with it" "$(od -An -tu2 -w2 x-nanogpt.bin | tail -n 1) $(od -An -tu2 -w2 x-nanogpt.bin | head -n -1 | paste -sd ' ')" \
     "$(od -An -tu2 -w2 -j 1024 x-llmc.bin | paste -sd ' ')"
-has "where it is not known, convert says so" "llm.c's documents begin with the end-of-text token, others end with it: without --model PATH it is not known" \
+has "where it is not known, convert says so" "llm.c's documents begin with the end-of-text token, others end with it: without a tokenizer=PATH that has one it stays where it is" \
     "$("$PRATTLE" data convert x-nanogpt.bin y.bin format=llmc --force 2>&1 | tr -s ' \n' ' ')"
 is "data check compares them with their texts" "4 documents, which give the same tokens" \
     "$("$PRATTLE" data check x-llmc.bin texts --model $MODEL 2>&1 | sed -n 's/^  texts *//p')"
@@ -139,6 +139,15 @@ has "  by the tokenizer that ships, which is said" "the tokenizer of the model t
 has "what only texts have is refused" "field is a setting of texts, and the input has tokens" "$("$PRATTLE" data prepare two.pkl parts-of field=body 2>&1)"
 has "so are both in one" "two.pkl has tokens already, single.txt is a text: prepare each by itself" "$("$PRATTLE" data prepare two.pkl single.txt both 2>&1)"
 has "documents must be known" "where the documents of these files end only the tokenizer of their ids says" "$("$PRATTLE" data prepare x-nanogpt.bin both split=0.5,0.5 2>&1)"
+
+# A tokenizer is named, and has no end-of-text token: characters of nanoGPT.
+characters=tokenizer=$OLDPWD/tests/golden/foreign/nanogpt-char
+printf 'a\0b\0' | tr ab '\4\5' >letters.bin
+is "a tokenizer without end of text knows none" "not known: the tokenizer has no end-of-text token" "$(field documents "$("$PRATTLE" data info letters.bin "$characters" 2>&1)")"
+has "  nor for convert" "where documents end is not known: the tokenizer has no end-of-text token; each file is one document" \
+    "$("$PRATTLE" data convert letters.bin as-letters "$characters" 2>&1 | tr -s ' \n' ' ')"
+has "  nor to split" "where the documents of these files end is not known: the tokenizer has no end-of-text token" \
+    "$("$PRATTLE" data prepare letters.bin split-letters split=0.5,0.5 "$characters" 2>&1 | tr -s ' \n' ' ')"
 
 # Token files in archives: one after the other.
 mkdir packed; cp two.pkl packed/1.pkl; cp three.pkl packed/2.pkl; cp pickles/meta.pkl texts/a.txt packed

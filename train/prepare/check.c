@@ -199,7 +199,7 @@ static int check_texts(struct check_report *r, const struct dataset *d, const ch
     char shown[NAME_BYTES];
     if (t == NULL)
         return err_set(ERR_MISSING, "texts need the tokenizer that made the tokens: load a model "
-                                    "that has it, or give --model PATH");
+                                    "that has it, or give tokenizer=PATH");
     int rc = data_sources_find(&c.texts, texts);
     if (rc != 0)
         return rc;

@@ -51,7 +51,7 @@ int convert_run(struct convert_report *r, enum output_format f, const char *in, 
     int rc = path == NULL ? ERR_NOMEM
              : r->format == OUTPUT_JSON_LINES && t == NULL
                  ? err_set(ERR_MISSING, "JSON lines need the tokenizer of the ids: load a model "
-                                        "that has it, or give --model PATH")
+                                        "that has it, or give tokenizer=PATH")
                  : token_documents_open(d, in, t, "converting tokens", p);
     r->unsplit = rc == 0 && !d->summary.bounds && output_has_bounds(r->format);
     r->unmoved = rc == 0 && d->end == TOKEN_NONE &&

@@ -11,7 +11,7 @@ struct convert_report {
     enum output_format format;
     char path[256];
     uint64_t documents, tokens; /* of JSON lines: bytes of text */
-    bool unsplit; /* documents whose ends only the tokenizer says, which was not given, are one */
+    bool unsplit; /* documents whose ends only a tokenizer with an end-of-text token says are one */
     bool unmoved; /* llm.c's documents begin with the end-of-text token, others end with it: it is
                      not known, and stays where it is */
     bool joins;   /* the format has no bounds but the end-of-text token, and documents lack it */

@@ -61,8 +61,12 @@ static int open_documents(struct preparation *p, const char *in)
 {
     int rc = token_documents_open(&p->documents, in, p->tokenizer, "reading tokens", p->progress);
     if (rc == 0 && !p->documents.summary.bounds)
-        rc = err_set(ERR_MISSING, "where the documents of these files end only the tokenizer of "
-                                  "their ids says: load its model, or give --model PATH");
+        rc = err_set(ERR_MISSING,
+                     p->tokenizer != NULL
+                         ? "where the documents of these files end is not known: the tokenizer has "
+                           "no end-of-text token"
+                         : "where the documents of these files end only the tokenizer of their ids "
+                           "says: load its model, or give tokenizer=PATH");
     if (rc == 0 && !p->text)
         p->n_ids = token_documents_ids(&p->documents, p->tokenizer);
     p->report->unmoved =
@@ -77,9 +81,9 @@ static int check_tokenizer(const struct preparation *p)
     if (p->tokenizer != NULL || p->text != p->from_tokens)
         return 0;
     return p->text ? err_set(ERR_MISSING, "JSON lines need the tokenizer of the ids: load a model "
-                                          "that has it, or give --model PATH")
+                                          "that has it, or give tokenizer=PATH")
                    : err_set(ERR_MISSING, "cannot encode the texts: there is no tokenizer; load a "
-                                          "model that has one, or give --model PATH");
+                                          "model that has one, or give tokenizer=PATH");
 }
 
 /* What the documents in the store depend on, but for the texts. */

@@ -30,7 +30,7 @@ static const struct system_option table[] = {
 {IPU, "cleanup_dataset.py, group_duplicate_urls.py, remove_group_duplicates.py", ":data", "data prepare ... duplicates=exact leaves out repeated documents; no other cleaning"},
 {IPU, "find_duplicates.py --inputs, --output", ":data", "data prepare ... duplicates=near"},
 {IPU, "filter_ngrams.py --tasks, --dedup-dataset, --output", "", "no filtering of LAMBADA passages"},
-{IPU, "shuf", "data.shuffle", "shuffles windows, not documents, each epoch"},
+{IPU, "shuf", ":data, data.shuffle", "data prepare ... shuffle=on: documents, once; data.shuffle: windows, each epoch"},
 {IPU, "preprocess_data.py --input", "data.data", "JSON lines with a \"text\" field, in a .json or .jsonl file"},
 {IPU, "preprocess_data.py --output-prefix, --dataset-impl", ":data", "data prepare IN PREFIX writes mmap data sets"},
 {IPU, "preprocess_data.py --tokenizer-type, --vocab, --merge-file", "model.tokenizer", "for random models: a folder with vocab.json and merges.txt, or a SentencePiece model; other models have their own"},
@@ -150,7 +150,7 @@ static const struct system_option table[] = {
 {FAIRSEQ, "--max-tokens", "training.micro_batch_size", "in windows"},
 {FAIRSEQ, "--fp16", "training.precision", "float16 with loss scaling, without a float32 copy of the weights"},
 /* GettingTheDataset.md */
-{FAIRSEQ, "partition_data.py INPUT, OUTPUT, PERCENT", "data.validation_fraction, data.validation", "splits documents instead of files; no test part"},
+{FAIRSEQ, "partition_data.py INPUT, OUTPUT, PERCENT", ":data, data.validation_fraction", "data prepare IN OUT split=0.95,0.025,0.025; documents instead of files"},
 {FAIRSEQ, "multiprocessing_bpe_encoder.py --encoder-json, --vocab-bpe", "model.tokenizer", "for random models: a folder with vocab.json and merges.txt, or a SentencePiece model; other models have their own"},
 {FAIRSEQ, "multiprocessing_bpe_encoder.py --inputs, --outputs", "data.data", "texts or a folder of OpenWebText archives; tokenized once into a cache"},
 {FAIRSEQ, "multiprocessing_bpe_encoder.py --keep-empty", "", "empty lines are kept as text"},
@@ -214,7 +214,7 @@ static const struct system_option table[] = {
 {POPXL, "checkpoint.save, checkpoint.steps", "checkpoint.folder, checkpoint.save_every", ""},
 /* data/wikipedia */
 {POPXL, "wikipedia_download.sh FOLDER", "", "not among the texts of data get"},
-{POPXL, "wikipedia_extract.sh, WikiExtractor -b, --processes, -o", "data.data", "use WikiExtractor with --json and join its files into one .json file"},
+{POPXL, "wikipedia_extract.sh, WikiExtractor -b, --processes, -o", ":data", "data prepare DUMP.xml.bz2 OUT, or of WikiExtractor's folder"},
 {POPXL, "wikipedia_preprocess.py --input-file-path, --output-file-path", ":data", "data prepare IN OUT, or data=IN: a run tokenizes texts once"},
 {POPXL, "wikipedia_preprocess.py --use-bpe, --min-length", ":tokenizer, :data", "tokenizer train TEXT OUT, then model.tokenizer=OUT; data prepare ... min_length=N, in characters"},
 {POPXL, "write_into_tfrecord.py --seq-length, --stride", "training.sequence_length, data.stride", "windows are cut during training; its 129 is 128 here (the last token is a label)"},
@@ -263,7 +263,7 @@ static const struct system_option table[] = {
 {LANGUINI, "easy_download_and_tokenise.sh, books3_download.sh", "", "not among the texts of data get"},
 {LANGUINI, "tokenise_languini_books.py --books3_dir, --split_npy_file", "data.data", "a folder, or comma-separated paths; a folder of .npy files is read too, and data check reads its file lists"},
 {LANGUINI, "tokenise_languini_books.py --spm_model", "--model, model.tokenizer", "data prepare IN OUT --model FILE.model, through libsentencepiece; a model's folder has it as tokenizer.model"},
-{LANGUINI, "tokenise_languini_books.py --output_dir", "", "tokenized texts are stored in $XDG_CACHE_HOME/prattle/data"},
+{LANGUINI, "tokenise_languini_books.py --output_dir", ":data", "data prepare IN OUT; without it tokenized texts are stored in $XDG_CACHE_HOME/prattle/data"},
 {LANGUINI, "integrity_test.py FOLDER", ":data", "data check FOLDER [TEXTS]: the same SHA-256, its file lists, and every token"},
 
 /* karpathy/nanoGPT: train.py */

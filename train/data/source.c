@@ -142,6 +142,7 @@ static int classify_packed(struct data_source *s)
 static int classify_source(struct data_source *s, const char *head, size_t n)
 {
     char shown[NAME_BYTES], inner[PATH_MAX];
+    const bool foreign = foreign_format(head, n) != NULL;
     int32_t magic = 0;
     if (n >= sizeof magic)
         memcpy(&magic, head, sizeof magic);
@@ -161,7 +162,7 @@ static int classify_source(struct data_source *s, const char *head, size_t n)
         return classify_packed(s);
     if (magic == LLMC_GPT2 || magic == LLMC_LLAMA3)
         s->kind = DATA_LLMC;
-    else if (tfrecord_is_name(s->path))
+    else if (tfrecord_is_name(s->path) && !foreign)
         s->kind = DATA_TFRECORD;
     else if (pickle_ids_is_name(s->path) && pickle_ids_may_be(head, n))
         s->kind = DATA_PICKLE;
@@ -170,9 +171,9 @@ static int classify_source(struct data_source *s, const char *head, size_t n)
     else if (npy_is_file(head, n))
         return err_set(ERR_FORMAT, "%s is an array of texts, not of token ids",
                        file_show(shown, sizeof shown, s->path));
-    else if (pickle_ids_is_name(s->path))
+    else if (pickle_ids_is_name(s->path) && !foreign)
         return refuse_pickle(s);
-    else if (text_ends_in(s->path, ".bin") && foreign_format(head, n) == NULL)
+    else if (text_ends_in(s->path, ".bin") && !foreign)
         s->kind = DATA_NANOGPT;
     else
         s->utf16 = utf16_has_mark(head, n);

@@ -68,8 +68,8 @@ static inline struct chunk_ring layout_ring(const struct layout *l)
 struct layer_range layout_chunk(const struct layout *l, int stage, int chunk);
 /* What a stage has of the model. */
 struct model_stage layout_stage(const struct layout *l, int stage);
-/* The order of a stage's work on a step of so many micro-batches, of_block in each gradient block,
- * of a model of c. ERR_NOMEM. */
+/* The order of a stage's work, or with PIPELINE_ALL of all, on a step of so many micro-batches,
+ * of_block in each gradient block, of a model of c. ERR_NOMEM. */
 int layout_plan(struct pipeline_plan *out, const struct layout *l, const struct config *c,
                 int n_micro, int of_block, int stage);
 /* This rank's peers: the same part of all replicas. */

@@ -161,10 +161,10 @@ static struct pipeline_job next_of(const struct simulation *s, int stage, enum p
                                    int chunk)
 {
     const struct chunk_progress *g = &s->places[chunk_ring_place(&s->p->ring, stage, chunk)];
-    return (struct pipeline_job){work, chunk,
-                                 work == PIPELINE_HEAD      ? s->heads
-                                 : work == PIPELINE_FORWARD ? g->begun
-                                                            : g->ended};
+    const int micro = work == PIPELINE_HEAD      ? s->heads
+                      : work == PIPELINE_FORWARD ? g->begun
+                                                 : g->ended;
+    return (struct pipeline_job){work, chunk, micro, stage};
 }
 
 /* Whether a comes before b, of one stage, kind and time: micro-batches in groups, and the chunk
@@ -256,7 +256,7 @@ static int simulate(struct simulation *s, struct pipeline_job *jobs, int stage)
         if (at < 0)
             return n;
         do_job(s, of, &first, at);
-        if (of == stage)
+        if (of == stage || stage == PIPELINE_ALL)
             jobs[n++] = first;
     }
 }
@@ -305,10 +305,11 @@ static void release_simulation(struct simulation *s)
     mem_free(s->forward);
 }
 
-static bool allocate_plan(struct pipeline_plan *out, const struct pipeline *p)
+static bool allocate_plan(struct pipeline_plan *out, const struct pipeline *p, int stage)
 {
-    const size_t chunks = (size_t)p->ring.chunks;
-    out->jobs = mem_array((2 * chunks + 1) * (size_t)p->n_micro, sizeof *out->jobs);
+    const size_t chunks = (size_t)p->ring.chunks,
+                 places = stage == PIPELINE_ALL ? (size_t)chunk_ring_size(&p->ring) : chunks;
+    out->jobs = mem_array((2 * places + 1) * (size_t)p->n_micro, sizeof *out->jobs);
     out->slots = mem_array((size_t)p->ring.stages * chunks, sizeof *out->slots);
     return out->jobs != NULL && out->slots != NULL;
 }
@@ -319,7 +320,7 @@ static int plan_order(struct pipeline_plan *out, int64_t *end, const struct pipe
 {
     struct simulation s = {.p = p, .eager = eager};
     *out = (struct pipeline_plan){0};
-    const bool made = allocate_simulation(&s) && allocate_plan(out, p);
+    const bool made = allocate_simulation(&s) && allocate_plan(out, p, stage);
     if (made) {
         find_groups(&s);
         for (int i = 0; i < p->ring.stages; i++) {

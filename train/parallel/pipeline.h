@@ -34,6 +34,7 @@ struct pipeline_job {
     enum pipeline_work work;
     int chunk; /* of the stage's */
     int micro;
+    int stage;
 };
 
 struct pipeline {
@@ -52,8 +53,28 @@ struct pipeline_plan {
     double idle; /* the share of a step in which a stage has nothing to do, on average */
 };
 
-/* The jobs of a stage, and what all need. ERR_NOMEM: there is nothing to release. */
+enum { PIPELINE_ALL = -1 };
+
+/* The jobs of a stage, or with PIPELINE_ALL those of all in the order in which they begin, and what
+ * all need. ERR_NOMEM: there is nothing to release. */
 int pipeline_plan(struct pipeline_plan *out, const struct pipeline *p, int stage);
 void pipeline_plan_release(struct pipeline_plan *plan);
+
+/* What the jobs and messages of a pipeline take, in seconds. */
+struct pipeline_seconds {
+    const double *forward, *backward; /* [chunk_ring_size], of each chunk */
+    double head;
+    double message, latency; /* on a process's link, which has one at a time each way; and until it
+                                is there */
+};
+
+struct pipeline_time {
+    double all;  /* until the last stage is done */
+    double busy; /* of the stage that has most to do */
+};
+
+/* The same order, of PIPELINE_ALL, by these times. ERR_NOMEM. */
+int pipeline_time(struct pipeline_time *out, const struct pipeline *p,
+                  const struct pipeline_plan *plan, const struct pipeline_seconds *s);
 
 #endif

@@ -216,6 +216,40 @@ static void every_order_comes_to_its_end(void **state)
                                         of_block);
 }
 
+/* The clock of the order, in seconds: without messages its own time; a single micro-batch waits for
+ * each message. */
+static void times_are_those_of_the_order(void **state)
+{
+    (void)state;
+    const int64_t costs[] = {6, 4, 5, 3};
+    const double forward[] = {6, 4, 5, 3}, backward[] = {12, 8, 10, 6};
+    struct pipeline_plan plan;
+    struct pipeline_time t;
+    for (int of_block = 1; of_block <= 6; of_block++) {
+        const struct pipeline p = {{2, 2, false}, 2 * of_block, of_block, costs, 7};
+        const struct pipeline_seconds s = {forward, backward, 7, 0, 0};
+        assert_ok(pipeline_plan(&plan, &p, PIPELINE_ALL));
+        assert_int_equal(plan.n_jobs, 9 * p.n_micro);
+        assert_ok(pipeline_time(&t, &p, &plan, &s));
+        assert_true(fabs(t.busy - p.n_micro * (3 * 11 + 7)) < 1e-9);
+        assert_true(fabs(p.n_micro * (3 * 18 + 7) / (2 * t.all) - (1 - plan.idle)) < 1e-9);
+        pipeline_plan_release(&plan);
+    }
+    const struct pipeline one = {{2, 2, false}, 1, 1, costs, 7};
+    assert_ok(pipeline_plan(&plan, &one, PIPELINE_ALL));
+    assert_ok(
+        pipeline_time(&t, &one, &plan, &(struct pipeline_seconds){forward, backward, 7, 2, 0.5}));
+    assert_true(fabs(t.all - (3 * 18 + 7 + 8 * 2.5)) < 1e-9);
+    pipeline_plan_release(&plan);
+    /* A link that is busy longer than the stages has one message at a time, each way. */
+    const struct pipeline many = {{2, 1, false}, 20, 20, costs, 1};
+    assert_ok(pipeline_plan(&plan, &many, PIPELINE_ALL));
+    assert_ok(
+        pipeline_time(&t, &many, &plan, &(struct pipeline_seconds){forward, backward, 1, 100, 0}));
+    assert_true(t.all >= 40 * 100 && t.all < 80 * 100);
+    pipeline_plan_release(&plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +258,7 @@ int main(void)
         cmocka_unit_test(chunks_lessen_the_bubble),
         cmocka_unit_test(blocks_do_not_mix),
         cmocka_unit_test(a_long_head_is_not_waited_for),
+        cmocka_unit_test(times_are_those_of_the_order),
         cmocka_unit_test(every_order_comes_to_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -231,12 +231,11 @@ static void say_part(const char *part, double seconds, const char *note)
     wrap_hanging(line, 0, 2);
 }
 
-static int say_words(const char *head, const char *between, const struct scaling *s,
-                     const struct scaling_layout *l)
+static int say_words(const char *head, const char *between, const struct scaling_layout *l)
 {
     struct buf line = {0};
     int rc = buf_printf(&line, "%s%s", head, between);
-    if (rc == 0 && (rc = scaling_words(&line, l, s->shape->n_layer)) == 0)
+    if (rc == 0 && (rc = scaling_words(&line, l)) == 0)
         wrap_hanging(buf_text(&line), 0, 2);
     buf_release(&line);
     return rc;
@@ -257,13 +256,14 @@ static int say_layout(const struct scaling *s, const char *head, const struct sc
     if (rc == 0)
         rc = scaling_memory(&bytes, s->c, s->shape, s->held, l);
     if (rc == 0)
-        rc = say_words(head, ": ", s, l);
+        rc = say_words(head, ": ", l);
     if (rc != 0)
         return rc;
     const double all = step_time_total(&t);
     say_part("compute", t.compute, "");
-    say_part("bubble", t.bubble, "of the pipeline, filled and emptied");
+    say_part("bubble", t.bubble, "stages that wait for each other");
     say_part("stages", t.stages, "activations on their way, not hidden");
+    say_part("sums", t.sums, "among shards: on their way, and waited for");
     say_part("gradients", t.gradients,
              l->zero > 1 ? "on their way, not hidden by the backward" : "on their way");
     say_part("weights", t.weights, "from each one's part to all");
@@ -280,19 +280,31 @@ static int say_layout(const struct scaling *s, const char *head, const struct sc
     return 0;
 }
 
-/* As the run's settings have it, where they are of so many processes; else as one replica each. */
-static struct scaling_layout given_layout(const struct scaling *s)
+/* As the run's settings have it, where so many processes are a multiple of one replica's; else each
+ * is a replica. */
+static int given_layout(struct scaling_layout *out, const struct scaling *s)
 {
-    return (struct scaling_layout){.replicas = s->k.ranks,
-                                   .stages = 1,
-                                   .zero = s->k.ranks > 1 ? s->c->execution.zero : 0,
-                                   .blocks = scaling_blocks(s->c, s->k.ranks)};
+    const struct execution_section *e = &s->c->execution;
+    *out = (struct scaling_layout){0};
+    int rc = layout_read(&out->over, e->layers_per_device, s->shape->n_layer);
+    if (rc == 0)
+        rc = layout_divide(&out->over, e->virtual_stages);
+    if (rc != 0)
+        return rc;
+    out->over.tensor = e->tensor_parallel;
+    if (s->k.ranks % (out->over.stages * out->over.tensor) != 0)
+        layout_init(&out->over, s->shape->n_layer, 1);
+    out->over.replicas = s->k.ranks / (out->over.stages * out->over.tensor);
+    out->zero = out->over.replicas > 1 ? e->zero : 0;
+    out->blocks = scaling_blocks(s->c, out->over.replicas);
+    return 0;
 }
 
 static int find_alone(struct scaling *s)
 {
     struct step_time t;
-    const struct scaling_layout one = {1, 1, 0, s->c->training.gradient_blocks};
+    struct scaling_layout one = {.blocks = s->c->training.gradient_blocks};
+    layout_init(&one.over, s->shape->n_layer, 1);
     int rc = scaling_time(&t, s->c, s->shape, &s->k, &one);
     s->alone_s = step_time_total(&t);
     return rc;
@@ -326,7 +338,7 @@ static int find_curve(struct curve *out, const struct scaling *s)
         out->times[out->n++] = times;
         snprintf(head, sizeof head, "  %5d %6s times (%.0f %%)", k.ranks, figure(text, times),
                  100 * times / k.ranks);
-        if ((rc = say_words(head, "  ", s, &l)) != 0)
+        if ((rc = say_words(head, "  ", &l)) != 0)
             return rc;
     }
     return 0;
@@ -362,17 +374,18 @@ int train_scaling_show(const struct scaling_request *q, const struct run_config 
                         .shape = shape,
                         .held = held,
                         .k = complete_cluster(&q->cluster, c, shape, reached)};
-    struct scaling_layout best;
+    struct scaling_layout best, given;
     struct curve curve;
     int rc = find_alone(&s);
+    if (rc == 0)
+        rc = given_layout(&given, &s);
     if (rc == 0)
         rc = scaling_best(&best, c, shape, held, &s.k);
     if (rc != 0)
         return rc;
-    const struct scaling_layout given = given_layout(&s);
     say_cluster(&s);
     if (given.blocks > 0 && memcmp(&given, &best, sizeof best) != 0)
-        rc = say_layout(&s, "as replicas", &given);
+        rc = say_layout(&s, given.over.replicas == s.k.ranks ? "as replicas" : "as given", &given);
     if (rc == 0)
         rc = say_layout(&s, "best layout", &best);
     if (rc == 0)

@@ -16,13 +16,25 @@ plan ranks=8 link=1 $given plot=curve.svg >/dev/null
 has "or as SVG" "<svg" "$(cat curve.svg)"
 has "which is not overwritten" "curve.svg" "$(plan ranks=8 link=1 $given plot=curve.svg | grep -i exist)"
 # What it proposes can be typed: as settings of a plan, which has the same layers.
-words=$(plan ranks=8 link=0.01 gflops=100 stream=40 rank_memory=0.03 global_batch_size=512 gradient_blocks=8 |
-    sed -n 's/^best layout: //p')
-has "stages have their layers" "layers_per_device=1,2,1,2" "$words"
-is "  which are settings of a run" "layers_per_device 1,2,1,2 command line" \
-    "$("$PRATTLE" train show nanogpt-shakespeare data=generated global_batch_size=512 $words 2>&1 | grep layers_per_device | xargs)"
+three="ranks=3 gflops=100 stream=40 rank_memory=64 global_batch_size=256"
+out=$(plan link=1 latency=20000 $three)
+words=$(sed -n 's/^best layout: //p' <<<"$out")
+has "stages have their layers" "layers_per_device=2,2,2 virtual_stages=2" "$words"
+has "  and wait" "bubble" "$(sed -n '/^best/,$p' <<<"$out")"
+is "  which are settings of a run" "layers_per_device 2,2,2 command line" \
+    "$("$PRATTLE" train show nanogpt-shakespeare data=generated global_batch_size=256 $words 2>&1 | grep layers_per_device | xargs)"
+has "  and of a plan" "as given: replicas=1 zero=0 gradient_blocks=1 layers_per_device=1,1,4" \
+    "$(plan link=1 $three layers_per_device=1,1,4)"
+# Shards: their sums are waited for, on a slow link for long.
+out=$(plan link=1 $three tensor_parallel=3)
+has "shards" "as given: replicas=1 zero=0 gradient_blocks=1 tensor_parallel=3" "$out"
+has "  have sums" "sums" "$out"
+sums() { sed -n 's/^  sums *\([0-9]*\).*/\1/p' <<<"$1"; }
+is "  which latency makes longer" 1 "$(($(sums "$(plan link=1 latency=20000 $three tensor_parallel=3)") > 5 * $(sums "$out")))"
+has "  and are the best where memory is short" "tensor_parallel=4" \
+    "$(plan ranks=8 link=1 $given rank_memory=0.4 | grep '^best')"
 out=$(plan ranks=1 $given)
-is "one process sends nothing" "" "$(sed -n '/^best layout/,/a step/p' <<<"$out" | grep -E 'gradients |weights|bubble|stages')"
+is "one process sends nothing" "" "$(sed -n '/^best layout/,/a step/p' <<<"$out" | grep -E 'gradients |weights|bubble|stages|sums')"
 has "without words of a cluster there is none" "" "$(plan | grep cluster)"
 
 has "a cluster has a link" "a cluster has ranks=N and link=GB/s, or link=auto under mpirun" "$(plan ranks=4)"

@@ -15,5 +15,8 @@ int run_config_replica(const struct run_config *c);
  */
 int run_config_devices(const struct run_config *c, const struct config *shape,
                        const struct step_config *step, enum dtype held, struct buf *out);
+/* Bytes of the process that has most, of such a replica. */
+int run_config_device_most(double *out, const struct run_config *c, const struct config *shape,
+                           const struct step_config *step, enum dtype held);
 
 #endif

@@ -24,6 +24,25 @@ static struct config shape_of(int n_layer)
     return shape;
 }
 
+/* Layers as evenly divided as they can be. */
+static struct scaling_layout made(int replicas, int stages, int zero, int blocks, int n_layer)
+{
+    struct scaling_layout l = {.zero = zero, .blocks = blocks};
+    layout_init(&l.over, n_layer, replicas);
+    l.over.stages = stages;
+    for (int i = 0; i < stages; i++)
+        l.over.layers[i] = n_layer * (i + 1) / stages - n_layer * i / stages;
+    return l;
+}
+
+/* The time of such a layout of 12 layers. */
+static int time_of(struct step_time *t, const struct run_config *c, const struct config *shape,
+                   const struct cluster *k, int replicas, int stages, int zero, int blocks)
+{
+    const struct scaling_layout l = made(replicas, stages, zero, blocks, 12);
+    return scaling_time(t, c, shape, k, &l);
+}
+
 /* A step of 64 micro-batches of 1 x 128. */
 static void init_run(struct run_config *c, struct config *shape)
 {
@@ -54,16 +73,15 @@ static void a_link_without_end_is_perfect(void **state)
     struct step_time one, many;
     (void)state;
     init_run(&c, &shape);
-    assert_ok(scaling_time(&one, &c, &shape, &perfect, &(struct scaling_layout){1, 1, 0, 64}));
+    assert_ok(time_of(&one, &c, &shape, &perfect, 1, 1, 0, 64));
     for (int n = 2; n <= 64; n *= 2)
         for (int zero = 0; zero <= 2; zero++) {
-            assert_ok(scaling_time(&many, &c, &shape, &perfect,
-                                   &(struct scaling_layout){n, 1, zero, 64}));
+            assert_ok(time_of(&many, &c, &shape, &perfect, n, 1, zero, 64));
             assert_true(fabs(step_time_total(&one) / n - step_time_total(&many)) <
                         1e-9 * step_time_total(&one));
         }
     /* Blocks that are not divided evenly wait for the one with most. */
-    assert_ok(scaling_time(&many, &c, &shape, &perfect, &(struct scaling_layout){3, 1, 0, 64}));
+    assert_ok(time_of(&many, &c, &shape, &perfect, 3, 1, 0, 64));
     assert_true(fabs(step_time_total(&many) / step_time_total(&one) - 22.0 / 64) < 1e-9);
     run_config_release(&c);
 }
@@ -79,28 +97,114 @@ static void one_process_sends_nothing(void **state)
     slow.link = 1;
     slow.latency_s = 10;
     for (int zero = 0; zero <= 2; zero++) {
-        assert_ok(scaling_time(&t, &c, &shape, &slow, &(struct scaling_layout){1, 1, zero, 64}));
+        assert_ok(time_of(&t, &c, &shape, &slow, 1, 1, zero, 64));
         assert_true(t.gradients == 0 && t.weights == 0 && t.stages == 0 && t.sent == 0);
         assert_true(step_time_total(&t) == t.compute && t.compute > 0);
     }
     run_config_release(&c);
 }
 
+/* Its order of work, whose blocks do not mix: of two blocks each is filled and emptied. */
 static void a_pipeline_has_its_bubble(void **state)
 {
     struct run_config c;
     struct config shape;
-    struct step_time t;
+    struct step_time one, t, of_blocks;
     (void)state;
     init_run(&c, &shape);
+    shape.n_vocab = 1; /* hardly any head */
+    assert_ok(time_of(&one, &c, &shape, &perfect, 1, 1, 0, 64));
     for (int s = 2; s <= 4; s++) {
-        assert_ok(scaling_time(&t, &c, &shape, &perfect, &(struct scaling_layout){4, s, 0, 64}));
-        assert_true(fabs(t.bubble / (t.bubble + t.compute) - (s - 1.0) / (16 + s - 1)) < 1e-12);
+        assert_ok(time_of(&t, &c, &shape, &perfect, 4, s, 0, 4));
+        assert_true(fabs(t.compute - one.compute / 4 / s) < 1e-3 * t.compute);
+        const double slot = t.compute / 16;
+        assert_true(t.bubble > (s - 1.001) * slot && t.bubble < (s - 1) * 2.1 * slot);
+        assert_ok(time_of(&of_blocks, &c, &shape, &perfect, 4, s, 0, 64));
+        assert_true(of_blocks.bubble > 2 * t.bubble);
+        assert_true(t.stages == 0);
     }
-    assert_int_equal(scaling_time(&t, &c, &shape, &perfect, &(struct scaling_layout){1, 13, 0, 64}),
-                     ERR_RANGE);
-    assert_int_equal(scaling_time(&t, &c, &shape, &perfect, &(struct scaling_layout){5, 1, 0, 4}),
-                     ERR_RANGE);
+    /* What is longer than is simulated goes on as it began. */
+    assert_ok(time_of(&t, &c, &shape, &perfect, 1, 2, 0, 1));
+    assert_true(t.bubble > 0.999 * t.compute / 64 && t.bubble < 1.5 * t.compute / 64);
+    assert_int_equal(time_of(&t, &c, &shape, &perfect, 1, 14, 0, 64), ERR_RANGE);
+    assert_int_equal(time_of(&t, &c, &shape, &perfect, 5, 1, 0, 4), ERR_RANGE);
+    run_config_release(&c);
+}
+
+/* The first stage has the head, which others wait for. */
+static void a_head_is_among_the_work(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct step_time one, even, lighter;
+    struct scaling_layout l = made(1, 2, 0, 1, 12);
+    (void)state;
+    init_run(&c, &shape);
+    const double head = shape.n_vocab / (12.0 * shape.n_embd); /* in layers, about */
+    assert_ok(time_of(&one, &c, &shape, &perfect, 1, 1, 0, 1));
+    assert_ok(scaling_time(&even, &c, &shape, &perfect, &l));
+    assert_true(fabs(even.compute / one.compute - (6 + head) / (12 + head)) < 0.02);
+    l.over.layers[0] = 3;
+    l.over.layers[1] = 9;
+    assert_ok(scaling_time(&lighter, &c, &shape, &perfect, &l));
+    assert_true(step_time_total(&lighter) < 0.85 * step_time_total(&even));
+    run_config_release(&c);
+}
+
+/* 3 chunks lessen the bubble to a third, about, and have three times the messages. */
+static void chunks_are_a_trade(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct step_time once, twice;
+    struct scaling_layout l = made(1, 4, 0, 16, 12);
+    struct cluster k = perfect;
+    (void)state;
+    init_run(&c, &shape);
+    shape.n_vocab = 1;
+    k.ranks = 4;
+    k.link = 1e9;
+    assert_ok(scaling_time(&once, &c, &shape, &k, &l));
+    l.over.chunks = 3;
+    assert_ok(scaling_time(&twice, &c, &shape, &k, &l));
+    assert_true(twice.bubble < 0.5 * once.bubble);
+    assert_true(fabs(twice.sent / once.sent - 3) < 1e-9);
+    k.latency_s = 0.2 * once.compute / 64;
+    struct step_time late;
+    assert_ok(scaling_time(&late, &c, &shape, &k, &l));
+    assert_true(late.stages > twice.stages);
+    /* It is proposed where a pipeline is, and the link is good. */
+    double bytes;
+    k.latency_s = 0;
+    k.flops = 1e9;
+    assert_ok(scaling_best(&l, &c, &shape, DTYPE_F16, &k));
+    assert_ok(scaling_memory(&bytes, &c, &shape, DTYPE_F16, &l));
+    run_config_release(&c);
+}
+
+/* The chain of a sum: without costs of the link its processes wait for one block at most each. */
+static void shards_share_a_micro_batch(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct step_time one, t, slow;
+    struct scaling_layout l = made(1, 1, 0, 64, 12);
+    struct cluster k = perfect;
+    (void)state;
+    init_run(&c, &shape);
+    assert_ok(scaling_time(&one, &c, &shape, &perfect, &l));
+    for (int n = 2; n <= 4; n += 2) {
+        l.over.tensor = n;
+        assert_ok(scaling_time(&t, &c, &shape, &perfect, &l));
+        assert_true(fabs(t.compute * n / one.compute - 1) < 0.02);
+        assert_true(t.sums > 0 && t.sums < t.compute);
+        /* Of 12 layers' sums a process sends six times [128,768] floats: 1 + 1 + 1 + 3 rounds. */
+        assert_true(t.sent > 64 * 12 * 6 * 4.0 * 128 * 768 &&
+                    t.sent < 2 * 64 * 12 * 6 * 4.0 * 128 * 768);
+        k.link = 1e9;
+        assert_ok(scaling_time(&slow, &c, &shape, &k, &l));
+        assert_true(slow.sums > t.sums + 0.5 * t.sent / 1e9);
+    }
     run_config_release(&c);
 }
 
@@ -116,8 +220,7 @@ static void a_link_costs_its_bytes(void **state)
     const double block = 4.0 * (double)config_params(&shape);
     k.link = 1e9;
     for (int zero = 0; zero <= 2; zero++)
-        assert_ok(
-            scaling_time(&at[zero], &c, &shape, &k, &(struct scaling_layout){4, 1, zero, 64}));
+        assert_ok(time_of(&at[zero], &c, &shape, &k, 4, 1, zero, 64));
     assert_true(fabs(at[0].gradients - 2 * 0.75 * block / 1e9) < 1e-6);
     assert_true(fabs(at[1].gradients - 0.75 * block / 1e9) < 1e-6);
     assert_true(fabs(at[1].weights - at[1].gradients) < 1e-6);
@@ -128,7 +231,7 @@ static void a_link_costs_its_bytes(void **state)
     for (int zero = 0; zero <= 2; zero++) {
         const double whole = zero > 0 ? 0.75 * block : 0;
         struct step_time t;
-        assert_ok(scaling_time(&t, &c, &shape, &k, &(struct scaling_layout){4, 1, zero, 64}));
+        assert_ok(time_of(&t, &c, &shape, &k, 4, 1, zero, 64));
         assert_true(fabs(t.sent - whole - (at[zero].sent - whole) / 2) < 1);
         assert_true(zero == 2 || fabs(t.gradients - at[zero].gradients / 2) < 1e-6);
         assert_true(t.weights == at[zero].weights);
@@ -136,9 +239,9 @@ static void a_link_costs_its_bytes(void **state)
     /* float16 is as wide without it. */
     struct step_time off;
     c.training.precision = DTYPE_F16;
-    assert_ok(scaling_time(&at[0], &c, &shape, &k, &(struct scaling_layout){4, 1, 0, 64}));
+    assert_ok(time_of(&at[0], &c, &shape, &k, 4, 1, 0, 64));
     c.execution.half_partials = false;
-    assert_ok(scaling_time(&off, &c, &shape, &k, &(struct scaling_layout){4, 1, 0, 64}));
+    assert_ok(time_of(&off, &c, &shape, &k, 4, 1, 0, 64));
     assert_true(at[0].sent == off.sent);
     run_config_release(&c);
 }
@@ -152,7 +255,7 @@ static void memory_is_what_is_allocated(void **state)
     init_run(&c, &shape);
     const double n = (double)config_params(&shape);
     for (int zero = 0; zero <= 2; zero++) {
-        const struct scaling_layout l = {4, 1, zero, 64};
+        const struct scaling_layout l = made(4, 1, zero, 64, 12);
         struct step_config step;
         struct step_bytes b;
         double got;
@@ -186,8 +289,8 @@ static void the_best_fits(void **state)
     k.link = 1e9;
     k.stream = 1e10;
     assert_ok(scaling_best(&l, &c, &shape, DTYPE_F16, &k));
-    assert_int_equal(l.replicas * l.stages, 8);
-    assert_int_equal(l.stages, 1);
+    assert_int_equal(l.over.replicas * l.over.stages * l.over.tensor, 8);
+    assert_int_equal(l.over.stages, 1);
     assert_true(l.zero > 0);
     assert_ok(scaling_memory(&bytes, &c, &shape, DTYPE_F16, &l));
     /* With less memory than that, another is chosen that fits. */
@@ -215,10 +318,10 @@ static void muon_is_not_divided(void **state)
     char word[] = "optimizer=muon", *words[] = {word};
     (void)state;
     init_run(&c, &shape);
-    assert_ok(scaling_time(&t, &c, &shape, &k, &(struct scaling_layout){4, 1, 0, 64}));
+    assert_ok(time_of(&t, &c, &shape, &k, 4, 1, 0, 64));
     assert_ok(run_config_words(&c, words, 1));
     assert_ok(run_config_resolve(&c, &shape));
-    assert_ok(scaling_time(&more, &c, &shape, &k, &(struct scaling_layout){4, 1, 0, 64}));
+    assert_ok(time_of(&more, &c, &shape, &k, 4, 1, 0, 64));
     /* By layer four squares of C and two of C x 4C; a square takes five times about 2 x 2 C^3. */
     const double cubes = 12 * (4 * 4 + 2 * (5 + 8)), C = shape.n_embd,
                  want = 5 * cubes * C * C * C / k.flops, got = more.optimizer - t.optimizer;
@@ -228,8 +331,13 @@ static void muon_is_not_divided(void **state)
     k.link = 1e9;
     k.stream = 1e10;
     assert_ok(scaling_best(&l, &c, &shape, DTYPE_F16, &k));
-    assert_true(l.replicas * l.stages == 8 && l.zero == 0);
+    assert_true(l.over.replicas * l.over.stages == 8 && l.over.tensor == 1 && l.zero == 0);
     run_config_release(&c);
+}
+
+static int words_of(struct buf *out, struct scaling_layout l)
+{
+    return scaling_words(out, &l);
 }
 
 /* What it proposes is what a run takes. */
@@ -239,14 +347,14 @@ static void a_layout_is_settings(void **state)
     struct run_config c;
     struct config shape = shape_of(12);
     struct buf words = {0};
-    assert_ok(scaling_words(&words, &(struct scaling_layout){8, 1, 2, 16}, 12));
+    assert_ok(words_of(&words, made(8, 1, 2, 16, 12)));
     assert_string_equal(buf_text(&words), "replicas=8 zero=2 gradient_blocks=16");
     words.n = 0;
-    assert_ok(scaling_words(&words, &(struct scaling_layout){2, 5, 1, 4}, 12));
+    assert_ok(words_of(&words, made(2, 5, 1, 4, 12)));
     assert_string_equal(buf_text(&words),
                         "replicas=2 zero=1 gradient_blocks=4 layers_per_device=2,2,3,2,3");
     words.n = 0;
-    assert_ok(scaling_words(&words, &(struct scaling_layout){1, 128, 0, 1}, 128));
+    assert_ok(words_of(&words, made(1, 128, 0, 1, 128)));
     assert_int_equal(words.n,
                      strlen("replicas=1 zero=0 gradient_blocks=1 layers_per_device=") + 255);
     buf_release(&words);
@@ -258,10 +366,10 @@ static void a_layout_is_settings(void **state)
     for (k.ranks = 2; k.ranks <= 48; k.ranks += k.ranks) {
         c.lora.rank = 0;
         assert_ok(scaling_best(&l, &c, &shape, DTYPE_F16, &k));
-        assert_true(l.stages == 1 || l.zero < 2);
+        assert_true(l.over.stages == 1 || l.zero < 2);
         c.lora.rank = 4;
         assert_ok(scaling_best(&l, &c, &shape, DTYPE_F16, &k));
-        assert_int_equal(l.stages, 1);
+        assert_int_equal(l.over.stages, 1);
     }
     c.lora.rank = 0;
     run_config_release(&c);
@@ -273,6 +381,9 @@ int main(void)
         cmocka_unit_test(a_link_without_end_is_perfect),
         cmocka_unit_test(one_process_sends_nothing),
         cmocka_unit_test(a_pipeline_has_its_bubble),
+        cmocka_unit_test(a_head_is_among_the_work),
+        cmocka_unit_test(chunks_are_a_trade),
+        cmocka_unit_test(shards_share_a_micro_batch),
         cmocka_unit_test(a_link_costs_its_bytes),
         cmocka_unit_test(memory_is_what_is_allocated),
         cmocka_unit_test(the_best_fits),

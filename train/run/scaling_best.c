@@ -1,0 +1,154 @@
+#include "model/base/err.h"
+#include "model/shard.h"
+#include "train/run/scaling.h"
+
+#include <math.h>
+
+/* The best so far. */
+struct search {
+    const struct run_config *c;
+    const struct config *shape;
+    enum dtype held;
+    const struct cluster *k;
+    struct scaling_layout best;
+    double time_s, bytes; /* of it; INFINITY: none yet */
+};
+
+/* Its matrices are stepped whole. */
+static bool is_muon(const struct run_config *c)
+{
+    return c->optimizer.kind == OPTIMIZER_MUON;
+}
+
+/* One that fits, of these the fastest; else that of the least memory. */
+static int try_layout(struct search *s, const struct scaling_layout *l)
+{
+    struct step_time t;
+    double bytes;
+    const bool fits = s->bytes <= s->k->memory;
+    int rc = scaling_time(&t, s->c, s->shape, s->k, l);
+    if (rc != 0)
+        return rc;
+    const double time_s = step_time_total(&t);
+    if (fits && time_s >= s->time_s * (1 - 1e-9))
+        return 0;
+    if ((rc = scaling_memory(&bytes, s->c, s->shape, s->held, l)) != 0)
+        return rc;
+    if (bytes > s->k->memory && bytes >= s->bytes)
+        return 0;
+    s->best = *l;
+    s->time_s = time_s;
+    s->bytes = bytes;
+    return 0;
+}
+
+static int try_zeros(struct search *s, struct scaling_layout *l)
+{
+    const bool whole = l->over.stages * l->over.tensor == 1,
+               undivided = s->c->lora.rank > 0 || is_muon(s->c);
+    const int most = l->over.replicas == 1 || undivided ? 0 : whole ? 2 : 1;
+    int rc = 0;
+    for (l->zero = 0; l->zero <= most && rc == 0; l->zero++)
+        rc = try_layout(s, l);
+    return rc;
+}
+
+/* Layers for the first stage; the others have about as many as each other. */
+static void divide_layers(struct layout *l, int stages, int first)
+{
+    const int rest = l->n_layer - first, others = stages - 1;
+    l->stages = stages;
+    l->layers[0] = first;
+    for (int i = 0; i < others; i++)
+        l->layers[i + 1] = (int)((long)rest * (i + 1) / others - (long)rest * i / others);
+}
+
+static int try_chunks(struct search *s, struct scaling_layout *l)
+{
+    int most = STAGE_MAX_CHUNKS, filled = 0, rc = 0;
+    for (int i = 0; i < l->over.stages; i++) {
+        filled += l->over.layers[i] > 0;
+        if (l->over.layers[i] > 0 && l->over.layers[i] < most)
+            most = l->over.layers[i];
+    }
+    most = filled > 1 ? most : 1;
+    for (l->over.chunks = 1; l->over.chunks <= most && rc == 0; l->over.chunks++)
+        rc = try_zeros(s, l);
+    return rc;
+}
+
+/* No stage is done before the one that has most to do; so a replica by fewer processes that is as
+ * fast need not be compared with it. */
+static bool can_be_faster(const struct search *s, const struct layout *l, double alone_s)
+{
+    return s->bytes > s->k->memory || alone_s / (l->replicas * l->stages) < s->time_s;
+}
+
+/* As many layers for the first stage as for others, and as many as its head leaves time for. */
+static int try_stages(struct search *s, int stages, double alone_s)
+{
+    const int n = s->shape->n_layer, replicas = s->k->ranks / stages;
+    struct scaling_layout l = {.blocks = scaling_blocks(s->c, replicas)};
+    const double C = s->shape->n_embd, F = s->shape->n_inner,
+                 head = s->shape->n_vocab / (4 * C + 2 * F); /* in layers */
+    const int even = n / stages, left = (int)floor((n + head) / stages - head + 0.5),
+              lighter = left > 0 ? left : 0;
+    layout_init(&l.over, n, replicas);
+    if (stages == 1)
+        return try_zeros(s, &l);
+    int rc = 0;
+    if (even > 0) {
+        divide_layers(&l.over, stages, even);
+        if (can_be_faster(s, &l.over, alone_s))
+            rc = try_chunks(s, &l);
+    }
+    if (rc != 0 || lighter >= even || n - lighter < stages - 1)
+        return rc;
+    divide_layers(&l.over, stages, lighter);
+    return can_be_faster(s, &l.over, alone_s) ? try_chunks(s, &l) : 0;
+}
+
+static int try_tensor(struct search *s, int tensor)
+{
+    const int replicas = s->k->ranks / tensor;
+    struct scaling_layout l = {.blocks = scaling_blocks(s->c, replicas)};
+    layout_init(&l.over, s->shape->n_layer, replicas);
+    l.over.tensor = tensor;
+    return try_zeros(s, &l);
+}
+
+static bool is_divided(const struct search *s, int by)
+{
+    return s->k->ranks % by == 0 && scaling_blocks(s->c, s->k->ranks / by) > 0;
+}
+
+int scaling_best(struct scaling_layout *out, const struct run_config *c, const struct config *shape,
+                 enum dtype held, const struct cluster *k)
+{
+    struct search s = {c, shape, held, k, .time_s = INFINITY, .bytes = INFINITY};
+    /* An adapter is trained with the whole model in each process. */
+    const bool whole = c->lora.rank > 0;
+    const int most_stages = whole ? 1 : shape->n_layer + 1,
+              most_tensor =
+                  whole || is_muon(c) || c->execution.phased || c->logging.log_activations_every > 0
+                      ? 1
+                      : shard_most(shape);
+    struct scaling_layout one;
+    struct step_time alone;
+    layout_init(&one.over, shape->n_layer, 1);
+    one.zero = 0;
+    one.blocks = c->training.gradient_blocks;
+    int rc = scaling_time(&alone, c, shape, k, &one);
+    for (int n = 1; n <= most_stages && n <= k->ranks && rc == 0; n++)
+        if (is_divided(&s, n))
+            rc = try_stages(&s, n, alone.compute);
+    for (int n = 2; n <= most_tensor && n <= k->ranks && rc == 0; n++)
+        if (is_divided(&s, n))
+            rc = try_tensor(&s, n);
+    *out = s.best;
+    if (rc != 0 || out->over.replicas > 0)
+        return rc;
+    return err_set(ERR_RANGE,
+                   "a step of %d micro-batches and %d layers is not divided among %d processes",
+                   c->training.gradient_accumulation, shape->n_layer, k->ranks);
+}

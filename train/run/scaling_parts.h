@@ -1,0 +1,60 @@
+#ifndef PRATTLE_TRAIN_RUN_SCALING_PARTS_H
+#define PRATTLE_TRAIN_RUN_SCALING_PARTS_H
+/*
+ * What a step by several processes consists of (scaling.h); and its computation, with what a
+ * replica's processes send each other meanwhile.
+ */
+#include "train/config/plan.h"
+#include "train/parallel/layout.h"
+
+struct cluster {
+    int ranks;
+    double link, latency_s; /* bytes a second each way, of a process; INFINITY, 0: no cost */
+    double disk;            /* bytes a second */
+    double flops;           /* operations a second that a process reaches in training */
+    double stream;          /* bytes of memory a second */
+    double memory;          /* bytes of a process */
+};
+
+struct scaling_layout {
+    struct layout over;
+    int zero, blocks;
+};
+
+/* Seconds of a step. Of what is sent, that which no computation hides. */
+struct step_time {
+    double compute;   /* of the process that has most to do */
+    double bubble;    /* a pipeline: stages that wait for each other */
+    double stages;    /* its activations between stages */
+    double sums;      /* tensor parallelism: sums on their way, and waited for */
+    double gradients; /* to where they are added, and back where all keep them */
+    double weights;   /* zero=1, 2: to all */
+    double optimizer;
+    double disk; /* moments on disk, and the step's part of a checkpoint */
+    double sent; /* bytes that a process sends, or receives if these are more */
+};
+
+/* What a micro-batch takes one process, in seconds. */
+struct micro_seconds {
+    double layer;   /* forward and backward of one */
+    double forward; /* of these */
+    double again;   /* of all layers, where they are recomputed */
+    double head;    /* with its backward */
+};
+
+/* The step of the replica that has most blocks. */
+struct scaling_work {
+    const struct run_config *c;
+    const struct config *shape;
+    const struct cluster *k;
+    const struct scaling_layout *l;
+    struct micro_seconds micro;
+    int of_block; /* micro-batches */
+    int rounds;   /* blocks of the replica that has most */
+};
+
+/* Each fills in compute, what it waits for, and what is sent. ERR_NOMEM. */
+int scaling_pipeline(struct step_time *out, const struct scaling_work *w);
+int scaling_tensor(struct step_time *out, const struct scaling_work *w);
+
+#endif

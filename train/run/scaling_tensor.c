@@ -1,0 +1,225 @@
+#include "model/base/err.h"
+#include "model/base/mem.h"
+#include "model/shard.h"
+#include "train/run/scaling_parts.h"
+#include "train/step/loss.h"
+
+#include <math.h>
+
+enum { SUM_BLOCKS = 64, EXCHANGED = 1 << 20 /* bytes, shard_exchange.c */ };
+
+/* A process of the replica: until when it is at work, and its link; its part of what is divided. */
+struct shard_clock {
+    double now, busy, sends, receives, sent;
+    double heads, inner, vocab;
+};
+
+/* All of them. */
+struct replica {
+    const struct scaling_work *w;
+    struct shard_clock *of; /* [n] */
+    int n, rows;            /* rows: of a micro-batch */
+    double latency, link;
+};
+
+enum divided { BY_HEADS, BY_INNER, BY_VOCAB };
+
+static double part_of(const struct shard_clock *s, enum divided by)
+{
+    return by == BY_HEADS ? s->heads : by == BY_INNER ? s->inner : s->vocab;
+}
+
+/* Nobody waits for it. */
+static void compute_own(struct replica *r, enum divided by, double seconds)
+{
+    for (int i = 0; i < r->n; i++) {
+        struct shard_clock *s = &r->of[i];
+        s->now += seconds * part_of(s, by);
+        s->busy += seconds * part_of(s, by);
+    }
+}
+
+/* When what a process sends now is at the next one. */
+static double send_block(struct replica *r, int from, double bytes)
+{
+    struct shard_clock *s = &r->of[from], *next = &r->of[(from + 1) % r->n];
+    const double end = fmax(s->now, fmax(s->sends, next->receives)) + bytes / r->link;
+    s->sends = next->receives = end;
+    s->sent += bytes;
+    return end + r->latency;
+}
+
+/* As shard_add and sum_ring: `seconds` of products, whose blocks go from process to process in each
+ * round, and from the last on to the others. */
+static void compute_sum(struct replica *r, enum divided by, double seconds, int rows,
+                        double row_bytes, int rounds)
+{
+    const int blocks = shard_blocks(rows);
+    const double bytes = rows * row_bytes / blocks;
+    double there[SUM_BLOCKS] = {0};
+    for (int round = 0; round <= rounds; round++)
+        for (int block = 0; block < blocks; block++)
+            for (int i = 0; i < r->n - (round == rounds); i++) {
+                struct shard_clock *s = &r->of[i];
+                const double own = round < rounds ? seconds * part_of(s, by) / rounds / blocks : 0;
+                s->now = fmax(s->now, there[block]) + own;
+                s->busy += own;
+                if (round < rounds || i < r->n - 2)
+                    there[block] = send_block(r, i, bytes);
+            }
+    for (int i = 0; i < r->n; i++)
+        r->of[i].now = fmax(r->of[i].now, r->of[i].sends);
+}
+
+/* Before a micro-batch all say that they are ready. */
+static void meet(struct replica *r)
+{
+    double all = 0;
+    for (int i = 0; i < r->n; i++)
+        all = fmax(all, r->of[i].now);
+    for (int i = 0; i < r->n; i++)
+        r->of[i].now = all + 2 * r->latency;
+}
+
+/* ---- a micro-batch ---- */
+
+/* What the products of a layer take forward, and its attention. */
+struct layer_seconds {
+    double c_attn, attention, attn_proj, c_fc, mlp_proj;
+};
+
+static struct layer_seconds divide_layer(const struct scaling_work *w)
+{
+    const struct config *c = w->shape;
+    const double C = c->n_embd, A = config_heads_width(c), F = c->n_inner,
+                 T = w->c->training.sequence_length,
+                 each = w->micro.forward / (3 * C * A + A * T + A * C + 2 * C * F);
+    return (struct layer_seconds){3 * C * A * each, A * T * each, A * C * each, C * F * each,
+                                  C * F * each};
+}
+
+static void layer_forward(struct replica *r, const struct layer_seconds *s)
+{
+    const double row = 4.0 * r->w->shape->n_embd;
+    compute_own(r, BY_HEADS, s->c_attn + s->attention);
+    compute_sum(r, BY_HEADS, s->attn_proj, r->rows, row, 1);
+    compute_own(r, BY_INNER, s->c_fc);
+    compute_sum(r, BY_INNER, s->mlp_proj, r->rows, row, 1);
+}
+
+/* recomputed: what part of it, on average. */
+static void layer_backward(struct replica *r, const struct layer_seconds *s, double recomputed)
+{
+    const double row = 4.0 * r->w->shape->n_embd;
+    if (recomputed > 0) {
+        compute_own(r, BY_HEADS, recomputed * s->c_attn);
+        compute_sum(r, BY_HEADS, recomputed * s->attn_proj, r->rows, recomputed * row, 1);
+        compute_own(r, BY_INNER, recomputed * s->c_fc);
+    }
+    compute_own(r, BY_INNER, 2 * s->mlp_proj + s->c_fc);
+    compute_sum(r, BY_INNER, s->c_fc, r->rows, row, 1);
+    compute_own(r, BY_HEADS, 2 * s->attn_proj + 2 * s->attention + s->c_attn);
+    compute_sum(r, BY_HEADS, s->c_attn, r->rows, row, 3);
+}
+
+/* The loss takes some rows at once. */
+static void head_both(struct replica *r, int most)
+{
+    const double row = 4.0 * r->w->shape->n_embd;
+    for (int done = 0; done < r->rows; done += most) {
+        const int rows = r->rows - done < most ? r->rows - done : most;
+        const double product = r->w->micro.head / 3 * rows / r->rows;
+        compute_own(r, BY_VOCAB, product);
+        compute_sum(r, BY_VOCAB, 0, rows, sizeof(struct loss_row), 1);
+        compute_sum(r, BY_VOCAB, product, rows, row, 1);
+        compute_own(r, BY_VOCAB, product);
+    }
+}
+
+static int loss_rows(const struct replica *r)
+{
+    struct step_config step;
+    struct config here;
+    struct shard first;
+    run_config_step(r->w->c, r->w->shape, &step);
+    shard_init(&first, r->w->shape, r->n, 0);
+    shard_config(&here, r->w->shape, &first);
+    return step_loss_rows(&here, &step);
+}
+
+static void compute_micro(struct replica *r)
+{
+    const struct layer_seconds s = divide_layer(r->w);
+    const int n = r->w->shape->n_layer;
+    const double again = n * (s.c_attn + s.attn_proj + s.c_fc);
+    meet(r);
+    compute_sum(r, BY_VOCAB, 0, r->rows, 4.0 * r->w->shape->n_embd, 1); /* tokens */
+    for (int i = 0; i < n; i++)
+        layer_forward(r, &s);
+    head_both(r, loss_rows(r));
+    for (int i = 0; i < n; i++)
+        layer_backward(r, &s, r->w->micro.again / again);
+}
+
+/* ---- a step ---- */
+
+static struct shard_clock find_most(const struct replica *r)
+{
+    struct shard_clock most = {0};
+    for (int i = 0; i < r->n; i++) {
+        most.now = fmax(most.now, r->of[i].now);
+        most.busy = fmax(most.busy, r->of[i].busy);
+        most.sent = fmax(most.sent, r->of[i].sent);
+    }
+    return most;
+}
+
+static void init_shards(struct replica *r)
+{
+    const struct config *c = r->w->shape;
+    for (int i = 0; i < r->n; i++) {
+        struct shard s;
+        shard_init(&s, c, r->n, i);
+        r->of[i].heads = (double)(s.heads.last - s.heads.first) / c->n_head;
+        r->of[i].inner = (double)(s.inner.last - s.inner.first) / c->n_inner;
+        r->of[i].vocab = (double)(s.vocab.last - s.vocab.first) / c->n_vocab;
+    }
+}
+
+/* Gradients to the slices that are updated, and weights back: to each process a part, in pieces. */
+static void reckon_slices(struct step_time *out, const struct scaling_work *w)
+{
+    const int n = w->l->over.tensor;
+    const double each = (double)dtype_bytes((enum dtype)w->c->training.precision),
+                 part = (double)config_params(w->shape) * each / n / n,
+                 one = part / w->k->link + ceil(part / EXCHANGED) * w->k->latency_s;
+    out->gradients += (n - 1) * one;
+    out->weights += (n - 1) * one;
+    out->sent += 2 * (n - 1) * part;
+}
+
+/* All micro-batches but the first take what the second does. */
+int scaling_tensor(struct step_time *out, const struct scaling_work *w)
+{
+    const struct training_section *t = &w->c->training;
+    struct replica r = {.w = w,
+                        .n = w->l->over.tensor,
+                        .rows = t->micro_batch_size * t->sequence_length,
+                        .latency = w->k->latency_s,
+                        .link = w->k->link};
+    r.of = mem_array((size_t)r.n, sizeof *r.of);
+    if (r.of == NULL)
+        return ERR_NOMEM;
+    const int more = w->rounds * w->of_block - 1;
+    init_shards(&r);
+    compute_micro(&r);
+    const struct shard_clock first = find_most(&r);
+    compute_micro(&r);
+    const struct shard_clock second = find_most(&r);
+    mem_free(r.of);
+    out->compute = first.busy + more * (second.busy - first.busy);
+    out->sums = fmax(0, first.now + more * (second.now - first.now) - out->compute);
+    out->sent += first.sent + more * (second.sent - first.sent);
+    reckon_slices(out, w);
+    return 0;
+}

@@ -92,9 +92,6 @@ has "  or gradients that replicas divide" "zero=2 is not for shards, of which te
 has "  or activations" "no process has all of a layer's activations: log_activations_every=0" \
     "$(refused 2 tensor_parallel=2 log_activations_every=5)"
 
-has "  or the plan of a cluster" "tensor_parallel is 2, which the plan of a cluster does not reckon: tensor_parallel=1" \
-    "$("$PRATTLE" $(words planned tensor_parallel=2) --plan ranks=8 link=1 gflops=1 stream=1 2>&1)"
-
 # Started by prattle, stopped, and killed.
 one whole micro_batch_size=2 >/dev/null
 one some micro_batch_size=2 tensor_parallel=2 replicas=2 >log 2>err

@@ -148,7 +148,7 @@ static void every_setting_is_accounted_for(void **state)
         "training.budget_hours training.embd_pdrop training.resid_pdrop "
         "training.max_bad_steps training.spike_z execution.matrices execution.elastic "
         "execution.memory "
-        "schedule.decay_start schedule.cycles "
+        "optimizer.momentum schedule.decay_start schedule.cycles "
         "logging.eval logging.eval_file logging.sample_every logging.sample_prompt "
         "logging.sample_tokens lora.rank lora.alpha lora.lora_dropout lora.target_modules "
         "lora.use_rslora lora.adapter ";

@@ -164,6 +164,14 @@ has "what else is there is left out" "left out: packed/records.tgz: a.txt is not
 is "compressed as TensorFlow does it" "2 documents, 2 tokens" "$("$PRATTLE" data prepare packed/one.tfrecord from-archive --force 2>&1 | sed -n 's/.*archive: //p')"
 is "a run reads such too" "5" "$(field documents "$("$PRATTLE" data info packed/records.tgz 2>/dev/null)")"
 is "data check too, without an index" "5 " "$(said=$("$PRATTLE" data check packed/records.tgz 2>/dev/null); echo "$(field documents "$said") $(field index "$said")")"
+mkdir tf2idx; for i in 1 2; do cp packed/$i.tfrecord tf2idx; cp packed/$i.tfrecord.index tf2idx/$i.index; done
+mv tf2idx/2.index tf2idx/2.idx; tar -cf tf2idx.tar -C tf2idx 1.index 1.tfrecord 2.idx 2.tfrecord
+for f in tf2idx tf2idx.tar; do
+    is "$f: no index of others is a text" "TFRecord 5" "$(said=$("$PRATTLE" data info $f 2>&1); echo "$(field format "$said" | cut -d , -f 1) $(field documents "$said")")"
+done
+is "  and data check compares it" "5 records, each where it says" "$(field index "$("$PRATTLE" data check tf2idx)")"
+sed -i '2s/^/1/' tf2idx/2.idx
+has "  and names its faults" "tf2idx/2.idx: line 2 says offset" "$("$PRATTLE" data check tf2idx 2>&1)"
 printf x | dd of=packed/2.tfrecord bs=1 seek=20 conv=notrunc 2>/dev/null; (cd packed; tar -czf records.tgz [12].tfrecord)
 has "damage is named there" "packed/records.tgz: 2.tfrecord: the record at byte 0 has data whose checksum is wrong" "$("$PRATTLE" data info packed/records.tgz 2>&1)"
 

@@ -46,6 +46,8 @@ static enum packed_content look_at_members(struct archive *a, const char *path)
             continue;
         const bool raw = archive_format(a) == ARCHIVE_FORMAT_RAW;
         const la_ssize_t n = archive_read_data(a, head, sizeof head);
+        if (!raw && n > 0 && tfrecord_may_be_index(name, head, (size_t)n))
+            continue;
         found = classify_member(raw ? path : name, n < 0 ? NULL : head, n < 0 ? 0 : (size_t)n);
         if (found != PACKED_OTHER_PICKLES)
             return found;

@@ -3,11 +3,15 @@
  * a folder with all in it, else a file. What a file is, its first bytes say, then its name:
  *
  *   .bin and .idx of one name                 Megatron's ids
- *   magic of gzip, bzip2, xz, zstd, zip, tar  packed: records or lists of ids, if the first file in
- * it has such, else texts llm.c's magic                             llm.c's ids .tfrecord,
- * .tfrecords, .tfrec             TFRecord's ids .pkl, .pickle                             pickled
- * lists of ids magic of .npy                             NumPy's ids magic of Parquet rows, as JSON
- * lines .bin                                      nanoGPT's ids .jsonl, .ndjson, .json JSON lines
+ *   magic of Parquet                          rows, as JSON lines
+ *   magic of gzip, bzip2, xz, zstd, zip, tar  packed: records or lists of ids, if that is what the
+ *                                             first file in it has, else texts
+ *   llm.c's magic                             llm.c's ids
+ *   .tfrecord, .tfrecords, .tfrec             TFRecord's ids; in a folder not the index beside it
+ *   .pkl, .pickle                             pickled lists of ids
+ *   magic of .npy                             NumPy's ids
+ *   .bin                                      nanoGPT's ids
+ *   .jsonl, .ndjson, .json                    JSON lines
  *   else                                      text, unless a byte is NUL or the magic is another's
  *
  * A file that is named must be one of these. Inside a folder, or matching a pattern, empty files
@@ -231,25 +235,14 @@ static int classify_file(struct data_sources *all, struct data_source *s, bool *
     return rc;
 }
 
-/* "x.tfrecord.index" beside x.tfrecord. */
-static bool is_record_index(const char *path)
-{
-    const size_t n = strlen(path), ending = sizeof ".index" - 1;
-    char *records =
-        text_ends_in(path, ".index") ? mem_sprintf("%.*s", (int)(n - ending), path) : NULL;
-    const bool is = records != NULL && tfrecord_is_name(records) && file_exists(records);
-    mem_free(records);
-    return is;
-}
-
 /* One file, `inside` a folder or named itself. */
 static int add_file(struct data_sources *s, char *path, bool inside)
 {
     struct data_source one = {.path = path, .kind = DATA_MEGATRON, .inside = inside};
     bool megatron = false, skip = false;
-    if (inside && is_record_index(path))
-        return 0;
     int rc = find_megatron(&megatron, &skip, path, inside);
+    if (rc == 0 && !megatron && inside && tfrecord_is_index(path))
+        return 0;
     if (rc == 0 && !megatron)
         rc = classify_file(s, &one, &skip, inside);
     return rc != 0 || skip ? rc : add_source(s, &one);

@@ -235,6 +235,16 @@ static void name_member(struct text_stream *s, char *name, size_t size, struct a
              file_show(inner, sizeof inner, name));
 }
 
+static enum data_kind kind_of_name(const char *name)
+{
+    return data_is_json_lines(name)                                   ? DATA_JSON_LINES
+           : tfrecord_is_name(name)                                   ? DATA_TFRECORD
+           : pickle_ids_is_name(name)                                 ? DATA_PICKLE
+           : text_ends_in(name, ".bin") || text_ends_in(name, ".idx") ? DATA_MEGATRON
+           : text_ends_in(name, ".npy")                               ? DATA_NPY
+                                                                      : DATA_TEXT;
+}
+
 /* The next member of the uppermost layer; *is_text: it is one, whose head was read. */
 static int next_member(struct text_stream *s, struct archive_entry *e, bool *is_text)
 {
@@ -253,12 +263,9 @@ static int next_member(struct text_stream *s, struct archive_entry *e, bool *is_
     if (rc != 0)
         return rc;
     if (!data_is_packed(s->head, s->n_head)) {
-        s->texts++;
-        s->kind = data_is_json_lines(name)   ? DATA_JSON_LINES
-                  : tfrecord_is_name(name)   ? DATA_TFRECORD
-                  : pickle_ids_is_name(name) ? DATA_PICKLE
-                                             : DATA_TEXT;
-        *is_text = true;
+        *is_text = compressed || !tfrecord_may_be_index(name, s->head, s->n_head);
+        s->texts += *is_text;
+        s->kind = kind_of_name(name);
         return 0;
     }
     if (s->depth == TEXT_LAYERS)

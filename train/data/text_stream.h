@@ -5,8 +5,9 @@
  * zlib (gzip) and libarchive (bzip2, xz, zstd, zip, tar) unpack it while it is read. What is packed
  * inside is unpacked too, as in a tar of .xz files, and every checksum there is was compared when
  * the last text has been read. Nothing is written to
- * disk: names inside an archive are used in messages, and to tell JSON lines from text. Hidden
- * files, folders and links in an archive are left out, as they are in a folder.
+ * disk: names inside an archive are used in messages, and to tell JSON lines and tokens from text.
+ * Hidden files, folders, links and indexes of TFRecord files in an archive are left out, as they
+ * are in a folder.
  *
  * A decompression bomb needs little memory (an xz dictionary of at most 1 GB) and is refused once
  * it has unpacked to more than UNPACKED_TIMES the size of its file plus UNPACKED_FREE.
@@ -50,8 +51,9 @@ struct text_stream {
     struct buf lines;                      /* of it, those not given yet from `given` on */
     int failed;           /* error of reading the file, for text_stream_read; 0: none */
     int texts;            /* begun so far */
-    enum data_kind kind;  /* of the text in progress: DATA_TEXT or DATA_JSON_LINES; DATA_TFRECORD or
-                             DATA_PICKLE where its name says so */
+    enum data_kind kind;  /* of the text in progress: DATA_TEXT or DATA_JSON_LINES, of tokens where
+                             its name says so: DATA_TFRECORD, DATA_PICKLE, DATA_NPY, or DATA_MEGATRON
+                             for all .bin and .idx */
     char name[TEXT_NAME]; /* of the text in progress, for messages: "a.tar.xz: b/c.txt" */
 };
 /* s stays where it is until it is closed. On failure it is closed. column: of a Parquet file;

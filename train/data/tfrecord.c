@@ -12,15 +12,68 @@
 enum { HEAD_BYTES = 12, FOOT_BYTES = 4, NAME_BYTES = 200 };
 static const uint64_t RECORD_MOST = (uint64_t)1 << 30;
 
+static const char *const endings[] = {".tfrecord", ".tfrecords", ".tfrec"}, *const index_endings[] =
+                                                                                {".index", ".idx"};
+enum {
+    N_ENDINGS = sizeof endings / sizeof *endings,
+    N_INDEX_ENDINGS = sizeof index_endings / sizeof *index_endings
+};
+
+/* The bytes of path before the ending of the list that it has; all: it has none. */
+static size_t stem_bytes(const char *path, const char *const *list, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (text_ends_in(path, list[i]))
+            return strlen(path) - strlen(list[i]);
+    return strlen(path);
+}
+
 bool tfrecord_is_name(const char *name)
 {
-    return text_ends_in(name, ".tfrecord") || text_ends_in(name, ".tfrecords") ||
-           text_ends_in(name, ".tfrec");
+    return name[stem_bytes(name, endings, N_ENDINGS)] != '\0';
 }
 
 char *tfrecord_index_path(const char *path)
 {
     return mem_sprintf("%s.index", path);
+}
+
+int tfrecord_find_index(char **out, const char *path)
+{
+    const size_t lengths[] = {strlen(path), stem_bytes(path, endings, N_ENDINGS)};
+    for (int i = 0; i < 2 * N_INDEX_ENDINGS; i++) {
+        *out = mem_sprintf("%.*s%s", (int)lengths[i % 2], path, index_endings[i / 2]);
+        if (*out == NULL)
+            return ERR_NOMEM;
+        if (file_exists(*out))
+            return 0;
+        mem_free(*out);
+    }
+    *out = NULL;
+    return 0;
+}
+
+bool tfrecord_is_index(const char *path)
+{
+    const size_t n = stem_bytes(path, index_endings, N_INDEX_ENDINGS);
+    bool is = false;
+    for (int i = 0; i <= N_ENDINGS && !is && path[n] != '\0'; i++) {
+        char *records = mem_sprintf("%.*s%s", (int)n, path, i < N_ENDINGS ? endings[i] : "");
+        is = records != NULL && tfrecord_is_name(records) && file_exists(records);
+        mem_free(records);
+    }
+    return is;
+}
+
+bool tfrecord_may_be_index(const char *name, const char *head, size_t n)
+{
+    size_t at = 2;
+    if (name[stem_bytes(name, index_endings, N_INDEX_ENDINGS)] == '\0' || n < 3 ||
+        memcmp(head, "0 ", 2) != 0)
+        return false;
+    while (at < n && head[at] >= '0' && head[at] <= '9')
+        at++;
+    return at > 2 && (at == n || strchr("\r\n", head[at]) != NULL);
 }
 
 /* ---- writing ---- */

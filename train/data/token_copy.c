@@ -19,12 +19,12 @@ struct left_out {
     char first[2 * TEXT_NAME];
 };
 
-/* By their names, and pickles by how they begin; records have an index beside them. */
+/* By their names, and pickles by how they begin. */
 static int choose_member(struct left_out *l, const struct text_stream *s, bool *take)
 {
     const bool pickles = l->kind == DATA_PICKLE, one = !text_stream_in_archive(s);
     *take = one || (s->kind == l->kind && (!pickles || pickle_ids_may_be(s->head, s->n_head)));
-    if (!*take && !text_ends_in(s->name, ".index") && l->n++ == 0)
+    if (!*take && l->n++ == 0)
         snprintf(l->first, sizeof l->first, "%s is not %s", s->name,
                  pickles ? "a pickled list of lists of token ids" : "a TFRecord file");
     return 0;

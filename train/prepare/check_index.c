@@ -92,15 +92,14 @@ static int compare_record(struct index *x, bool *there)
 int check_index(uint64_t *n, const char *path, const struct progress *p)
 {
     struct index x = {.file.fd = -1};
-    char *name = tfrecord_index_path(path);
+    char *name;
     bool there = true;
     *n = 0;
-    if (name == NULL || !file_exists(name)) {
-        mem_free(name);
-        return name == NULL ? ERR_NOMEM : 0;
-    }
+    int rc = tfrecord_find_index(&name, path);
+    if (rc != 0 || name == NULL)
+        return rc;
     x.path = name;
-    int rc = open_lines(&x);
+    rc = open_lines(&x);
     if (rc == 0)
         rc = file_open(&x.file, path);
     while (rc == 0 && there) {

@@ -164,6 +164,12 @@ has "what else is there is left out" "left out: packed/records.tgz: a.txt is not
 is "compressed as TensorFlow does it" "2 documents, 2 tokens" "$("$PRATTLE" data prepare packed/one.tfrecord from-archive --force 2>&1 | sed -n 's/.*archive: //p')"
 is "a run reads such too" "5" "$(field documents "$("$PRATTLE" data info packed/records.tgz 2>/dev/null)")"
 is "data check too, without an index" "5 " "$(said=$("$PRATTLE" data check packed/records.tgz 2>/dev/null); echo "$(field documents "$said") $(field index "$said")")"
+(cd packed; cp a.txt 0.txt; "$PRATTLE" data convert 1.pkl m >said 2>&1; tar -cf first.tar 0.txt 1.pkl 1.tfrecord 1.tfrecord.index m.bin m.idx)
+said=$(prepare packed/first.tar of-texts)
+has "behind a text tokens are left out, which is said" "left out: packed/first.tar: 1.pkl has tokens, and only an archive that begins with tokens is read for them: unpack it first; and 3 more" "$said"
+is "  and the text is prepared" "of-texts: 3 documents" "$(field wrote "$said" | cut -d , -f 1)"
+has "files of Megatron in an archive are named" "left out: mega.tar: m.bin is not text; of token files only .pkl and .tfrecord are read packed: unpack it first; and 1 more" \
+    "$(tar -cf mega.tar -C packed m.bin m.idx; prepare mega.tar none)"
 mkdir tf2idx; for i in 1 2; do cp packed/$i.tfrecord tf2idx; cp packed/$i.tfrecord.index tf2idx/$i.index; done
 mv tf2idx/2.index tf2idx/2.idx; tar -cf tf2idx.tar -C tf2idx 1.index 1.tfrecord 2.idx 2.tfrecord
 for f in tf2idx tf2idx.tar; do

@@ -131,14 +131,35 @@ int text_reader_refill(struct text_reader *r)
     return rc == 0 ? check_utf8(r) : rc;
 }
 
+/* What is packed may have tokens, which are not read together with texts. */
+static int check_packed(const struct text_reader *r, bool *tokens)
+{
+    const enum data_kind kind = r->stream.kind;
+    const bool own = kind == DATA_TFRECORD || kind == DATA_PICKLE,
+               binary = data_is_binary(buf_text(&r->window), r->window.n);
+    int rc = data_check_text(r->stream.name, buf_text(&r->window), r->window.n);
+    *tokens = own && (rc == 0 || binary);
+    if (*tokens)
+        return err_set(ERR_FORMAT,
+                       "%s has tokens, and only an archive that begins with tokens is read for "
+                       "them: unpack it first",
+                       r->stream.name);
+    if (rc != 0 && binary && (kind == DATA_MEGATRON || kind == DATA_NPY))
+        return err_set(ERR_FORMAT,
+                       "%s is not text; of token files only .pkl and .tfrecord are read packed: "
+                       "unpack it first",
+                       r->stream.name);
+    return rc;
+}
+
 /* Whether the window begins a text; *skip: it begins something else, to be left out. */
 static int check_text(struct text_reader *r, bool *skip)
 {
     const struct data_source *s = &r->list[r->at];
-    const char *head = buf_text(&r->window);
-    int rc = s->packed ? data_check_text(r->stream.name, head, r->window.n) : 0;
+    bool tokens = false;
+    int rc = s->packed ? check_packed(r, &tokens) : 0;
     *skip = rc != 0 && (s->inside || text_stream_in_archive(&r->stream)) &&
-            data_is_binary(head, r->window.n);
+            (tokens || data_is_binary(buf_text(&r->window), r->window.n));
     if (*skip && r->n_binary++ == 0)
         snprintf(r->binary, sizeof r->binary, "%s", err_text());
     return *skip ? 0 : rc;

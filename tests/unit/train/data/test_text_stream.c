@@ -161,7 +161,36 @@ static void what_is_no_text_is_named(void **state)
     archive_write_free(a);
     assert_int_equal(pack_read(&found, &s, "x.bin.gz"), ERR_FORMAT);
     assert_string_equal(scratch_sentence(&s, err_text()),
-                        "DIR/x.bin.gz is not text: byte 2 is NUL; token files end in .bin");
+                        "DIR/x.bin.gz is not text; of token files only .pkl and .tfrecord are read "
+                        "packed: unpack it first");
+    buf_release(&found);
+    scratch_close(&s);
+}
+
+/* Behind a text, token files are left out whatever their bytes, and not as texts of a code page;
+ * what only looks like an index is a text. */
+static void tokens_are_no_texts(void **state)
+{
+    (void)state;
+    static const struct packed_member list[] = {
+        {"a.txt", "one", 0},
+        {"b.pkl",
+         "\x80\x02]K\x01"
+         "ae.",
+         0},
+        {"c.tfrecord", "words", 0},
+        {"c.index", "0 38\n38 38\n", 0},
+        {"c.tfrecord.idx", "0 5", 0},
+        {"d.index", "0 to 9", 0},
+        {"e.txt", "0 38\n", 0},
+    };
+    struct scratch s;
+    struct buf found = {0};
+    scratch_open(&s);
+    pack_file(&s, "all.zip", ARCHIVE_FORMAT_ZIP, ARCHIVE_FILTER_NONE, list,
+              sizeof list / sizeof list[0]);
+    assert_ok(pack_read(&found, &s, "all.zip"));
+    assert_string_equal(buf_text(&found), "one|0 to 9|0 38\n|");
     buf_release(&found);
     scratch_close(&s);
 }
@@ -226,6 +255,7 @@ int main(void)
         cmocka_unit_test(compressed_text_is_the_text),
         cmocka_unit_test(archives_are_folders),
         cmocka_unit_test(what_is_no_text_is_named),
+        cmocka_unit_test(tokens_are_no_texts),
         cmocka_unit_test(what_is_packed_inside_is_unpacked),
         cmocka_unit_test(bombs_are_refused),
         cmocka_unit_test(old_tars_are_unpacked),

@@ -67,6 +67,13 @@ static int refuse_failed(const char *name, const struct buf *out, enum child_err
     return err_set(ERR_IO, "%s failed: %s", name, file_show(shown, sizeof shown, line + own));
 }
 
+/* What it said last is then no reason. */
+static int refuse_killed(const char *name, int sig)
+{
+    return err_set(ERR_IO, "%s was ended by signal %d%s", name, sig,
+                   sig == SIGKILL ? ", as the system does where memory runs out" : "");
+}
+
 int child_run(struct buf *out, const char *program, char *const argv[], const char *in,
               enum child_errors errors)
 {
@@ -92,7 +99,9 @@ int child_run(struct buf *out, const char *program, char *const argv[], const ch
         close(input);
     if (interrupt_pending())
         return err_set(ERR_INTERRUPTED, "interrupted");
-    if (rc == 0 && status != 0)
+    if (rc == 0 && WIFSIGNALED(status))
+        rc = refuse_killed(argv[0], WTERMSIG(status));
+    else if (rc == 0 && status != 0)
         rc = refuse_failed(argv[0], out, errors);
     return rc;
 }

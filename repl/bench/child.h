@@ -7,9 +7,9 @@
 enum child_errors { CHILD_SHOWS, CHILD_HUSHES, CHILD_MERGES };
 
 /* Run program (a path, or a name on PATH) with argv, `in` (NULL: nothing) as its standard input,
- * and append what it prints to out. ERR_IO: it could not be run, or failed; the sentence begins
- * with argv[0], and ends with the last line of a program whose errors are merged. ERR_INTERRUPTED
- * after Ctrl-C; the program has ended then. */
+ * and append what it prints to out. ERR_IO: it could not be run, failed, or was killed; the
+ * sentence begins with argv[0], and ends with the signal, or with the last line of a program whose
+ * errors are merged. ERR_INTERRUPTED after Ctrl-C; the program has ended then. */
 int child_run(struct buf *out, const char *program, char *const argv[], const char *in,
               enum child_errors errors);
 

@@ -49,7 +49,7 @@ static const char TAIL[] =
     ".TP\n.BR LC_ALL \", \" LC_CTYPE \", \" LANG\nCharacter encoding of the terminal; UTF\\-8 if "
     "none "
     "is set.\n"
-    ".TP\n.B TMPDIR\nFolder for temporary files of\n.BR bench .\n"
+    ".TP\n.B TMPDIR\nFolder for temporary files of\n.BR bench ;\nunset: /var/tmp or /tmp.\n"
     ".SH EXIT STATUS\n"
     ".TP\n.B 0\nSuccess.\n"
     ".TP\n.B 1\nAn error, which standard error explains.\n"

@@ -1,0 +1,32 @@
+/* Programs that are run for a benchmark: what is said of how they end. */
+#include "tests/lib/test.h"
+
+#include "repl/bench/child.h"
+
+static int run_shell(struct buf *out, const char *script, enum child_errors errors)
+{
+    char *argv[] = {"it", "-c", (char *)(uintptr_t)script, NULL};
+    out->n = 0;
+    return child_run(out, "/bin/sh", argv, NULL, errors);
+}
+
+static void ends_are_told(void **state)
+{
+    (void)state;
+    struct buf out = {0};
+    assert_ok(run_shell(&out, "echo a; echo b >&2", CHILD_MERGES));
+    assert_string_equal(buf_text(&out), "a\nb\n");
+    assert_says(run_shell(&out, "echo prattle: no room; exit 1", CHILD_MERGES),
+                "it failed: no room");
+    assert_says(run_shell(&out, "echo x; exit 1", CHILD_HUSHES), "it failed");
+    assert_says(run_shell(&out, "echo step 1; kill -9 $$", CHILD_MERGES),
+                "it was ended by signal 9, as the system does where memory runs out");
+    assert_says(run_shell(&out, "kill -6 $$", CHILD_MERGES), "it was ended by signal 6");
+    buf_release(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ends_are_told)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

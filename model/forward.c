@@ -67,7 +67,8 @@ void activations_carve_range(struct activations *layers, struct arena *a, const 
         } else if (i < range.last) {
             set = take_layer(a, c, rows);
         }
-        set.x = arena_take(a, (size_t)rows * (size_t)c->n_embd * sizeof(float));
+        if (!activation_elsewhere(&range, i))
+            set.x = arena_take(a, (size_t)rows * (size_t)c->n_embd * sizeof(float));
         if (layers != NULL)
             layers[i] = set;
     }

@@ -23,7 +23,13 @@ void activations_carve(struct activations *layers, struct arena *a, const struct
 struct activation_range {
     int first, last;
     bool end;
+    const bool *elsewhere; /* [L]: of first to last - 1, those whose x has another place, which the
+                              caller sets; NULL: none */
 };
+static inline bool activation_elsewhere(const struct activation_range *range, int layer)
+{
+    return range->elsewhere != NULL && layer < range->last && range->elsewhere[layer];
+}
 struct common_activations {
     struct activations set;
     bool taken;

@@ -77,3 +77,15 @@ void shard_add(const struct shard *s, const struct shard_sum *sum, int thread)
         l->end(l->user);
     par_barrier();
 }
+
+void shard_rows(int n, int own, int n_rows, int *first, int *last)
+{
+    par_split(n_rows, own, n, first, last);
+}
+
+void shard_gather(const struct shard *s, void *rows, size_t row_bytes, int n_rows, int thread)
+{
+    if (thread == 0)
+        s->link.gather(s->link.user, rows, row_bytes, n_rows);
+    par_barrier();
+}

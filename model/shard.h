@@ -24,6 +24,9 @@
  * and behind it. That of c_attn's dx goes round three times, for the columns of queries, keys and
  * values.
  *
+ * What is whole in all may be kept in parts, one in each process, and gathered where it is read
+ * again (shard_gather): bytes move, and nothing is added.
+ *
  * The shares need not be equal. The vocabulary is divided between the columns whose softmax is
  * summed up together (SHARD_COLUMNS): the last processes may have none of a small one, and memory
  * for one row that nothing reads.
@@ -38,7 +41,7 @@ struct shard_range {
     int first, last;
 };
 
-/* How a sum goes from process to process; by thread 0 of a job, all processes alike. */
+/* How processes send each other what they have; by thread 0 of a job, all processes alike. */
 struct shard_link {
     /* The sum of so many rows [rows,row_bytes] begins. */
     void (*begin)(void *user, void *rows, size_t row_bytes, int n_rows, int rounds);
@@ -48,6 +51,8 @@ struct shard_link {
     void (*give)(void *user, int round, int block);
     /* What was given is on its way no more. */
     void (*end)(void *user);
+    /* Of rows [n_rows,row_bytes], of which each process has its own (shard_rows), all to all. */
+    void (*gather)(void *user, void *rows, size_t row_bytes, int n_rows);
     void *user;
 };
 
@@ -79,6 +84,12 @@ struct shard_sum {
 };
 /* By every thread of the job; ends with a barrier, and the rows are whole. */
 void shard_add(const struct shard *s, const struct shard_sum *sum, int thread);
+
+/* The rows that one of n processes keeps, where all compute the same n_rows. */
+void shard_rows(int n, int own, int n_rows, int *first, int *last);
+/* Rows of an even number of bytes, of which these are here, become whole. By every thread of the
+ * job; ends with a barrier. */
+void shard_gather(const struct shard *s, void *rows, size_t row_bytes, int n_rows, int thread);
 
 /* A token's row of what this process has of the vocabulary; -1: another has it. s NULL: the whole
  * model is here. */

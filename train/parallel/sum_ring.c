@@ -13,6 +13,8 @@ struct sum_ring {
     int n_rows, rounds, blocks;
     int posted; /* blocks that may come, of all rounds */
     struct transfer receiving[MOST_BLOCKS], sending[MOST_BLOCKS];
+    struct transfer *spread; /* [2 * size], of a gathering */
+    size_t *bounds;          /* [size + 1], where each one's part begins */
 };
 
 int sum_ring_new(struct sum_ring **out, const struct rank_group *g)
@@ -21,11 +23,21 @@ int sum_ring_new(struct sum_ring **out, const struct rank_group *g)
     if (r == NULL)
         return ERR_NOMEM;
     r->group = *g;
-    return 0;
+    r->spread = mem_array(2 * (size_t)g->size, sizeof *r->spread);
+    r->bounds = mem_array((size_t)g->size + 1, sizeof *r->bounds);
+    if (r->spread != NULL && r->bounds != NULL)
+        return 0;
+    sum_ring_free(r);
+    *out = NULL;
+    return ERR_NOMEM;
 }
 
 void sum_ring_free(struct sum_ring *r)
 {
+    if (r == NULL)
+        return;
+    mem_free(r->spread);
+    mem_free(r->bounds);
     mem_free(r);
 }
 
@@ -114,7 +126,22 @@ static void end_sum(void *user)
     world_wait(r->sending, r->blocks);
 }
 
+static void gather_rows(void *user, void *rows, size_t row_bytes, int n_rows)
+{
+    struct sum_ring *r = user;
+    const size_t each = row_bytes % sizeof(float) == 0 ? sizeof(float) : sizeof(uint16_t);
+    const enum profile_part was = profile_set(PART_WAITS);
+    for (int i = 0; i < r->group.size; i++) {
+        int first, last;
+        shard_rows(r->group.size, i, n_rows, &first, &last);
+        r->bounds[i] = (size_t)first * (row_bytes / each);
+    }
+    r->bounds[r->group.size] = (size_t)n_rows * (row_bytes / each);
+    group_spread(&r->group, r->bounds, rows, each, r->spread);
+    profile_resume(was);
+}
+
 struct shard_link sum_ring_link(struct sum_ring *r)
 {
-    return (struct shard_link){begin_sum, await_block, give_block, end_sum, r};
+    return (struct shard_link){begin_sum, await_block, give_block, end_sum, gather_rows, r};
 }

@@ -7,7 +7,8 @@
  *   2 rounds of 3 ranks    0 > 1 > 2 > 0 > 1 > 2 > 0 > 1
  *                          terms       terms       whole
  *
- * Blocks follow each other, so that all ranks are at work once the first has come round.
+ * Blocks follow each other, so that all ranks are at work once the first has come round. What is
+ * kept in parts goes from each rank to each other.
  */
 #include "model/shard.h"
 #include "train/parallel/group.h"

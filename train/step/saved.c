@@ -47,7 +47,9 @@ void saved_carve(struct saved *k, struct activations *layers, struct arena *a,
     for (int i = range.first; i <= c->n_layer; i++) {
         if (i > range.last && !(range.end && i == c->n_layer))
             continue;
-        struct saved_layer one = {.x = arena_take(a, k->x_n * sizeof *one.x)};
+        struct saved_layer one = {0};
+        if (!activation_elsewhere(&range, i))
+            one.x = arena_take(a, k->x_n * sizeof *one.x);
         bool whole = i < range.last && !recompute[i];
         set.lse = whole ? arena_take(a, T * (size_t)c->n_head * sizeof(float)) : common->lse;
         one.rest = whole ? arena_take(a, k->rest_n * sizeof *one.rest) : NULL;

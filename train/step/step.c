@@ -159,6 +159,11 @@ void step_store_gradients(struct backward_thread *p, struct step *x, int layer)
     par_barrier();
 }
 
+static void *input_part(const struct step *x, int layer)
+{
+    return x->slot->parts == NULL ? NULL : x->slot->parts[layer];
+}
+
 /* piece 0: embedding; then the layers; then last norm. */
 static void run_forward(struct backward_thread *p, const struct step_pass *pass, int piece)
 {
@@ -174,10 +179,13 @@ static void run_forward(struct backward_thread *p, const struct step_pass *pass,
         saved_store_first(&x->slot->saved, x->slot->layers, p->thread, p->n_threads);
     else if (pass->backward && layer < n_layer)
         saved_store(&x->slot->saved, x->slot->layers, layer, p->thread, p->n_threads);
+    if (pass->backward && piece <= n_layer)
+        input_parts_keep(&x->inputs, input_part(x, piece), p->thread, p->n_threads);
 }
 
 static void restore_activations(struct backward_thread *p, struct step *x, int layer)
 {
+    input_parts_gather(&x->inputs, input_part(x, layer), p->thread, p->n_threads);
     saved_load(&x->slot->saved, x->slot->layers, layer, p->thread, p->n_threads);
     step_load_weights(p, x, layer);
     step_load_gradients(p, x, layer);

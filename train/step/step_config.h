@@ -46,6 +46,8 @@ struct step_config {
     const struct shard *shard; /* what this step has of each tensor (model/shard.h), borrowed, with
                                   a link, and loss_rows that are those of all; a pass is then not
                                   interrupted, since others wait for it. NULL: all */
+    bool rts_activations;      /* inputs of recomputed layers are in parts, one in each process of
+                                  the shard (input_parts.h); without a shard: whole */
     bool phased;               /* weights and gradients are on disk (phased.h) */
     struct dropout_config dropout;
     const struct adapter_config *adapter; /* for step_bytes: the trainable adapter; NULL: all

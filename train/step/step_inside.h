@@ -6,6 +6,7 @@
 #include "train/step/gradient.h"
 #include "train/step/gradient_blocks.h"
 #include "train/step/gradient_taker.h"
+#include "train/step/input_parts.h"
 #include "train/step/loss.h"
 #include "train/step/saved.h"
 #include "train/step/step_config.h"
@@ -19,6 +20,7 @@ struct slot {
     bool ends; /* and those outside the layers: the first chunk of the stage that has */
     struct activations *layers; /* [L+1] */
     struct saved saved;         /* float16 */
+    void **parts;               /* [L+1], of inputs (input_parts.h); NULL: that one is whole */
     struct forward_seq *seqs;   /* [batch] */
     int n_seqs, length;
     uint64_t sequence;
@@ -43,9 +45,10 @@ struct step {
     struct slot *slots; /* [n_slots] */
     int n_slots;
     struct slot *slot; /* the one at work */
-    void *gradients;   /* [n]; backward.gradients is their window */
-    char **pages;      /* [batch][n_pages] */
-    int n_pages;       /* of one sequence */
+    struct input_parts inputs;
+    void *gradients; /* [n]; backward.gradients is their window */
+    char **pages;    /* [batch][n_pages] */
+    int n_pages;     /* of one sequence */
     struct backward backward;
     struct embedding_gradient embedding;
     struct gradient_blocks gradient_blocks;

@@ -88,7 +88,7 @@ static void carve_scratch(struct step *x, struct arena *a, const struct config *
  * layer is at work. */
 static void carve_shared(struct step *x, struct arena *a, const struct config *c, enum dtype dtype)
 {
-    const struct activation_range range = {0, 1, true};
+    const struct activation_range range = {.last = 1, .end = true};
     struct saved_common half = {0};
     struct slot none = {0}, *s = a->base == NULL ? &none : x->slots;
     struct activations sets[2];
@@ -109,6 +109,39 @@ static void carve_shared(struct step *x, struct arena *a, const struct config *c
     }
 }
 
+static void begin_inputs(struct step *x, struct arena *a, const struct config *c, enum dtype dtype)
+{
+    struct input_parts *k = &x->inputs;
+    *k = (struct input_parts){.shard = x->config.rts_activations ? x->config.shard : NULL,
+                              .n_rows = x->config.batch * x->config.length,
+                              .row_bytes = (size_t)c->n_embd *
+                                           dtype_bytes(dtype == DTYPE_F16 ? dtype : DTYPE_F32)};
+    if (k->shard != NULL && !x->stage.alone)
+        k->place = arena_take(a, (size_t)k->n_rows * k->row_bytes);
+}
+
+/* Those of a slot that are in parts, and the place where they are whole. */
+static void carve_inputs(struct step *x, struct slot *s, struct arena *a,
+                         const struct activation_range *range, int n_layer)
+{
+    struct input_parts *k = &x->inputs;
+    const bool half = s->saved.layers != NULL;
+    if (k->shard == NULL)
+        return;
+    s->parts = arena_take(a, ((size_t)n_layer + 1) * sizeof *s->parts);
+    if (x->stage.alone && s->parts != NULL)
+        k->place = half ? (void *)s->saved.layers[n_layer].x : (void *)s->layers[n_layer].x;
+    for (int i = range->first; i < range->last; i++) {
+        void *part = activation_elsewhere(range, i) ? input_parts_take(k, a) : NULL;
+        if (s->parts != NULL)
+            s->parts[i] = part;
+        if (part != NULL && half)
+            s->saved.layers[i].x = k->place;
+        else if (part != NULL)
+            s->layers[i].x = k->place;
+    }
+}
+
 static void carve_activations(struct step *x, struct arena *a, const struct config *c,
                               enum dtype dtype)
 {
@@ -117,16 +150,20 @@ static void carve_activations(struct step *x, struct arena *a, const struct conf
     struct saved_common half = {0};
     if (x->config.phased)
         carve_shared(x, a, c, dtype);
+    begin_inputs(x, a, c, dtype);
     for (int i = 0; i < x->n_slots && !x->config.phased; i++) {
         const int chunk = slot_chunk(x, i);
         const struct layer_range layers = x->stage.chunks[chunk];
-        const struct activation_range range = {layers.first, layers.last,
-                                               x->stage.ends && chunk == 0};
+        bool divided[CONFIG_MAX_LAYERS] = {false};
+        struct activation_range range = {layers.first, layers.last, x->stage.ends && chunk == 0,
+                                         x->inputs.shard != NULL ? divided : NULL};
+        input_parts_find(divided, x->recompute, &range);
         struct slot none = {0}, *s = a->base == NULL ? &none : &x->slots[i];
         if (dtype == DTYPE_F16)
             saved_carve(&s->saved, s->layers, a, c, rows, x->recompute, range, &half);
         else
             activations_carve_range(s->layers, a, c, rows, x->recompute, range, &common);
+        carve_inputs(x, s, a, &range, c->n_layer);
     }
 }
 

@@ -106,23 +106,79 @@ static void act_rank(void *arg)
     sum_ring_free(ring);
 }
 
+static void check_fixture(struct fixture *x)
+{
+    struct step *step;
+    struct step_config of_ranks = x->s;
+    x->s.loss_columns = 0;
+    par_open(2, false);
+    assert_ok(step_new(&step, &x->w, &x->s));
+    run_steps(step, x, &x->sums, &x->unlearned);
+    x->gradients = mem_array(x->w.n, sizeof *x->gradients);
+    memcpy(x->gradients, step_gradients(step), x->w.n * sizeof *x->gradients);
+    step_free(step);
+    par_close(); /* no threads where processes are forked */
+    x->s = of_ranks;
+    for (int size = 2; size <= 5; size += size == 3 ? 2 : 1)
+        assert_int_equal(crowd_run(size, act_rank, x), 0);
+    mem_free(x->gradients);
+    weights_release(&x->w);
+}
+
 static void check_ranks(int n_vocab, bool tied, int loss_columns)
 {
     struct fixture x;
-    struct step *step;
     configure(&x, n_vocab, tied);
-    par_open(2, false);
-    assert_ok(step_new(&step, &x.w, &x.s));
-    run_steps(step, &x, &x.sums, &x.unlearned);
-    x.gradients = mem_array(x.w.n, sizeof *x.gradients);
-    memcpy(x.gradients, step_gradients(step), x.w.n * sizeof *x.gradients);
-    step_free(step);
-    par_close(); /* no threads where processes are forked */
     x.s.loss_columns = loss_columns;
-    for (int size = 2; size <= 5; size += size == 3 ? 2 : 1)
-        assert_int_equal(crowd_run(size, act_rank, &x), 0);
-    mem_free(x.gradients);
-    weights_release(&x.w);
+    check_fixture(&x);
+}
+
+/* Inputs of recomputed layers in parts of 14 or 15 to 37 of 74 rows. */
+static void inputs_in_parts_too(void **state)
+{
+    (void)state;
+    static const char *const recompute[] = {"all", "0", "1"};
+    for (size_t i = 0; i < sizeof recompute / sizeof *recompute; i++) {
+        struct fixture x;
+        configure(&x, 600, true);
+        x.s.recompute = recompute[i];
+        x.s.rts_activations = true;
+        check_fixture(&x);
+    }
+}
+
+/* A rank has its own rows of the inputs, and no more than that of anything. */
+static void and_take_less_memory(void **state)
+{
+    (void)state;
+    struct config c;
+    struct step_config s;
+    config_init(&c);
+    assert_ok(config_check(&c));
+    step_config_init(&s);
+    s.recompute = "all";
+    for (int half = 0; half < 2; half++)
+        for (int size = 2; size <= 5; size++) {
+            size_t rows = 0;
+            for (int own = 0; own < size; own++) {
+                struct shard shard;
+                struct config shape;
+                struct step_bytes whole, parts;
+                shard_init(&shard, &c, size, own);
+                shard_config(&shape, &c, &shard);
+                s.shard = &shard;
+                s.rts_activations = false;
+                assert_ok(step_bytes(&whole, &shape, half ? DTYPE_F16 : DTYPE_F32, &s));
+                s.rts_activations = true;
+                assert_ok(step_bytes(&parts, &shape, half ? DTYPE_F16 : DTYPE_F32, &s));
+                assert_int_equal(whole.scratch, parts.scratch);
+                const size_t row = (half ? 2 : 4) * 768 * 12,
+                             kept = row * 1024 + parts.activations - whole.activations;
+                assert_true(kept % row < 256); /* pointers */
+                rows += kept / row;
+            }
+            assert_int_equal(rows, 1024);
+        }
 }
 
 static void ranks_have_the_bits_of_one(void **state)
@@ -178,10 +234,9 @@ static void shards_are_the_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shards_are_the_whole),
-        cmocka_unit_test(ranks_have_the_bits_of_one),
-        cmocka_unit_test(slices_of_columns_too),
-        cmocka_unit_test(a_small_vocabulary_too),
+        cmocka_unit_test(shards_are_the_whole),  cmocka_unit_test(ranks_have_the_bits_of_one),
+        cmocka_unit_test(slices_of_columns_too), cmocka_unit_test(a_small_vocabulary_too),
+        cmocka_unit_test(inputs_in_parts_too),   cmocka_unit_test(and_take_less_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -209,7 +209,7 @@ static const struct system_option table[] = {
 {POPXL, "execution.code_load, .extended_memory", "", "IPU memory"},
 {POPXL, "opts.partialsTypeMatMuls", "execution.half_partials", "always half in PopXL; here sums of matrix products are always float32, those of gradient blocks may be bfloat16"},
 {POPXL, "execution.attention_serialisation", "execution.attention_serialisation", "for the backward pass; the forward pass always uses blocks of 64 keys"},
-{POPXL, "execution.rts_activations", "", "each replica has its own activations"},
+{POPXL, "execution.rts_activations", "execution.rts_activations", "inputs of recomputed layers: with execution.recompute"},
 {POPXL, "checkpoint.load", "model.init, checkpoint.resume", ""},
 {POPXL, "checkpoint.save, checkpoint.steps", "checkpoint.folder, checkpoint.save_every", ""},
 /* data/wikipedia */
@@ -293,6 +293,7 @@ static const struct system_option table[] = {
 {MEGATRON, "--pipeline-model-parallel-size", "execution.layers_per_device", "a list of as many numbers: the layers of each process"},
 {MEGATRON, "--num-virtual-stages-per-pipeline-rank", "execution.virtual_stages", "the same number; any number of micro-batches will do"},
 {MEGATRON, "--num-layers-per-virtual-pipeline-stage", "execution.virtual_stages", "the layers of a process divided by it"},
+{MEGATRON, "--distribute-saved-activations", "execution.rts_activations", "with execution.recompute=all, as with --recompute-method uniform and 1 layer each"},
 {MEGATRON, "--grad-reduce-in-bf16", "execution.half_partials", "gradients stay float32 within a block; the same results for any number of processes"},
 {MEGATRON, "--use-distributed-optimizer", "execution.zero", "zero=1; zero=2 divides summed gradients too"},
 };

@@ -55,7 +55,9 @@ static int find_shard_bytes(double *out, const struct run_config *c, const struc
     step->loss_rows = step_loss_rows(&here, step);
     shard_init(&s, shape, n, own);
     shard_config(&here, shape, &s);
+    step->shard = &s;
     int rc = step_bytes(&b, &here, precision, step);
+    step->shard = NULL;
     if (rc != 0)
         return rc;
     const double each = (double)dtype_bytes(precision), slice = (double)config_params(shape) / n;

@@ -30,6 +30,7 @@ void run_config_step(const struct run_config *c, const struct config *shape,
     out->step_tokens = (int64_t)t->global_batch_size * t->sequence_length;
     out->matrices = (enum product_engine)e->matrices;
     out->recompute = e->recompute;
+    out->rts_activations = e->rts_activations;
     out->adapter = c->lora.rank > 0 ? &c->lora : NULL;
     out->loss_rows = e->serialized_seq_len;
     out->attention_pieces = e->attention_serialisation;

@@ -4,6 +4,7 @@
 #include "model/shard.h"
 #include "train/parallel/layout.h"
 #include "train/parallel/world.h"
+#include "train/step/step_config.h"
 
 #include <stdlib.h>
 
@@ -125,6 +126,29 @@ static int resolve_tensor(const struct run_config *c, const struct config *shape
     return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel));
 }
 
+/* Where nothing would be in parts. */
+static int check_rts_activations(const struct run_config *c, const struct config *shape)
+{
+    const struct execution_section *e = &c->execution;
+    int recomputed;
+    if (!e->rts_activations)
+        return 0;
+    if (e->tensor_parallel == 1) {
+        err_set(ERR_RANGE, "rts_activations is on, but tensor_parallel is 1, and one process keeps "
+                           "all: tensor_parallel=2 or more, or rts_activations=off");
+        return RUN_BLAME(c, RUN_ROW(execution.rts_activations), RUN_ROW(execution.tensor_parallel));
+    }
+    if (step_recomputed(&recomputed, e->recompute, shape->n_layer) != 0)
+        return RUN_BLAME(c, RUN_ROW(execution.recompute));
+    if (recomputed > 0)
+        return 0;
+    err_set(ERR_RANGE,
+            "rts_activations is on, but recompute is %s, and the inputs of recomputed "
+            "layers alone are divided: recompute=all, or rts_activations=off",
+            e->recompute);
+    return RUN_BLAME(c, RUN_ROW(execution.rts_activations), RUN_ROW(execution.recompute));
+}
+
 int run_config_resolve_processes(struct run_config *c, const struct config *shape)
 {
     struct execution_section *e = &c->execution;
@@ -174,5 +198,5 @@ int run_config_resolve_processes(struct run_config *c, const struct config *shap
                 e->zero);
         return RUN_BLAME(c, RUN_ROW(execution.zero), RUN_ROW(lora.rank));
     }
-    return 0;
+    return check_rts_activations(c, shape);
 }

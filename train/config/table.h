@@ -42,6 +42,7 @@ struct execution_section {
     char *layers_per_device; /* of a pipeline, as "4,4,4" (train/parallel/layout.h); "none" */
     int virtual_stages;  /* chunks of the layers of each process of a pipeline */
     int tensor_parallel; /* processes that share heads, columns and the vocabulary (model/shard.h) */
+    bool rts_activations; /* these have inputs of recomputed layers in parts (step/input_parts.h) */
     int zero;     /* 1: the optimizer's state is divided among them, 2: gradients too */
     bool half_partials; /* sums of gradient blocks in 16 bits (train/step/half_partials.h) */
     char *hosts;  /* the hostfile for mpirun; "": this host */

@@ -290,11 +290,18 @@ static void what_does_not_go_together_names_its_lines(void **state)
         {"half_partials: on\n", NULL,
          "my.yaml line 1: half_partials is on, but gradient_blocks is 1, and a single block is not "
          "added to others: gradient_blocks=2 or more"},
+        {"rts_activations: on\nrecompute: all\n", NULL,
+         "my.yaml line 1: rts_activations is on, but tensor_parallel is 1, and one process keeps "
+         "all: tensor_parallel=2 or more, or rts_activations=off"},
+        {"tensor_parallel: 2\nrts_activations: on\n", NULL,
+         "my.yaml line 2: rts_activations is on, but recompute is none, and the inputs of "
+         "recomputed layers alone are divided: recompute=all, or rts_activations=off"},
         {"embedding_serialization_factor: 65536\n", NULL,
          "my.yaml line 1: embedding_serialization_factor is 65536, must be at most"},
     };
     struct config shape;
     config_init(&shape);
+    assert_ok(config_check(&shape));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         run_config_release(c);
         assert_ok(run_config_init(c));

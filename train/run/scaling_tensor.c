@@ -81,6 +81,20 @@ static void meet(struct replica *r)
         r->of[i].now = all + 2 * r->latency;
 }
 
+/* Of rows that each keeps a part of, to all others, at once. */
+static void compute_gather(struct replica *r, double bytes)
+{
+    const double sent = bytes * (r->n - 1) / r->n;
+    double all = 0;
+    for (int i = 0; i < r->n; i++)
+        all = fmax(all, r->of[i].now);
+    for (int i = 0; i < r->n; i++) {
+        struct shard_clock *s = &r->of[i];
+        s->now = s->sends = s->receives = all + r->latency + sent / r->link;
+        s->sent += sent;
+    }
+}
+
 /* ---- a micro-batch ---- */
 
 /* What the products of a layer take forward, and its attention. */
@@ -147,18 +161,36 @@ static int loss_rows(const struct replica *r)
     return step_loss_rows(&here, &step);
 }
 
+/* Of how many layers inputs are gathered, and bytes of an element of these. */
+static int inputs_in_parts(const struct scaling_work *w)
+{
+    const struct execution_section *e = &w->c->execution;
+    int n = 0;
+    return e->rts_activations && step_recomputed(&n, e->recompute, w->shape->n_layer) == 0 ? n : 0;
+}
+
+static double inputs_each(const struct scaling_work *w)
+{
+    return (double)dtype_bytes((enum dtype)w->c->training.precision);
+}
+
 static void compute_micro(struct replica *r)
 {
     const struct layer_seconds s = divide_layer(r->w);
     const int n = r->w->shape->n_layer;
     const double again = n * (s.c_attn + s.attn_proj + s.c_fc);
+    const double input = r->rows * (double)r->w->shape->n_embd * inputs_each(r->w);
+    const int gathered = inputs_in_parts(r->w);
     meet(r);
     compute_sum(r, BY_VOCAB, 0, r->rows, 4.0 * r->w->shape->n_embd, 1); /* tokens */
     for (int i = 0; i < n; i++)
         layer_forward(r, &s);
     head_both(r, loss_rows(r));
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        if (i < gathered)
+            compute_gather(r, input);
         layer_backward(r, &s, r->w->micro.again / again);
+    }
 }
 
 /* ---- a step ---- */

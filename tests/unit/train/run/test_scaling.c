@@ -208,6 +208,35 @@ static void shards_share_a_micro_batch(void **state)
     run_config_release(&c);
 }
 
+/* Each sends its own rows of each layer's input. */
+static void inputs_in_parts_cost_their_bytes(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct step_time t, parts;
+    struct scaling_layout l = made(1, 1, 0, 64, 12);
+    struct cluster k = perfect;
+    char all[] = "all";
+    (void)state;
+    init_run(&c, &shape);
+    char *none = c.execution.recompute;
+    c.execution.recompute = all;
+    l.over.tensor = 3;
+    k.link = 1e9;
+    for (int half = 0; half < 2; half++) {
+        const double each = half ? 2 : 4, more = 64 * 12 * each * 128 * 768 * 2 / 3;
+        c.training.precision = half ? DTYPE_F16 : DTYPE_F32;
+        c.execution.rts_activations = false;
+        assert_ok(scaling_time(&t, &c, &shape, &k, &l));
+        c.execution.rts_activations = true;
+        assert_ok(scaling_time(&parts, &c, &shape, &k, &l));
+        assert_true(fabs(parts.sent - t.sent - more) < 1);
+        assert_true(parts.compute == t.compute && parts.sums > t.sums + 0.5 * more / k.link);
+    }
+    c.execution.recompute = none;
+    run_config_release(&c);
+}
+
 /* Twice the bytes over half the link; zero=2 hides behind what is computed. */
 static void a_link_costs_its_bytes(void **state)
 {
@@ -384,6 +413,7 @@ int main(void)
         cmocka_unit_test(a_head_is_among_the_work),
         cmocka_unit_test(chunks_are_a_trade),
         cmocka_unit_test(shards_share_a_micro_batch),
+        cmocka_unit_test(inputs_in_parts_cost_their_bytes),
         cmocka_unit_test(a_link_costs_its_bytes),
         cmocka_unit_test(memory_is_what_is_allocated),
         cmocka_unit_test(the_best_fits),

@@ -10,7 +10,8 @@
  *   backward    ... | own rows and the others' to the place: x of layer 0 | layer 0 again
  *
  * The place is that of the last layer's output, which the backward is done with first. In a
- * pipeline it is one for all slots, and what a stage receives or sends stays whole.
+ * pipeline it is one for all slots, if any has parts, and what a stage receives or sends stays
+ * whole.
  */
 #include "model/forward.h"
 #include "model/shard.h"
@@ -20,6 +21,7 @@ struct input_parts {
     int n_rows;
     size_t row_bytes; /* as they are saved: float32, or binary16 */
     void *place;      /* [n_rows,row_bytes] */
+    bool taken;
 };
 
 /* Mark layers [L] of a range whose inputs are in parts, of those that are recomputed. */

@@ -109,15 +109,24 @@ static void carve_shared(struct step *x, struct arena *a, const struct config *c
     }
 }
 
-static void begin_inputs(struct step *x, struct arena *a, const struct config *c, enum dtype dtype)
+static void begin_inputs(struct step *x, const struct config *c, enum dtype dtype)
+{
+    x->inputs = (struct input_parts){
+        .shard = x->config.rts_activations ? x->config.shard : NULL,
+        .n_rows = x->config.batch * x->config.length,
+        .row_bytes = (size_t)c->n_embd * dtype_bytes(dtype == DTYPE_F16 ? dtype : DTYPE_F32)};
+}
+
+/* All slots have the same. */
+static void take_place(struct step *x, const struct slot *s, struct arena *a, int n_layer)
 {
     struct input_parts *k = &x->inputs;
-    *k = (struct input_parts){.shard = x->config.rts_activations ? x->config.shard : NULL,
-                              .n_rows = x->config.batch * x->config.length,
-                              .row_bytes = (size_t)c->n_embd *
-                                           dtype_bytes(dtype == DTYPE_F16 ? dtype : DTYPE_F32)};
-    if (k->shard != NULL && !x->stage.alone)
+    if (!x->stage.alone && !k->taken)
         k->place = arena_take(a, (size_t)k->n_rows * k->row_bytes);
+    else if (x->stage.alone && a->base != NULL)
+        k->place = s->saved.layers != NULL ? (void *)s->saved.layers[n_layer].x
+                                           : (void *)s->layers[n_layer].x;
+    k->taken = true;
 }
 
 /* Those of a slot that are in parts, and the place where they are whole. */
@@ -128,16 +137,18 @@ static void carve_inputs(struct step *x, struct slot *s, struct arena *a,
     const bool half = s->saved.layers != NULL;
     if (k->shard == NULL)
         return;
-    s->parts = arena_take(a, ((size_t)n_layer + 1) * sizeof *s->parts);
-    if (x->stage.alone && s->parts != NULL)
-        k->place = half ? (void *)s->saved.layers[n_layer].x : (void *)s->layers[n_layer].x;
+    s->parts = arena_take(a, ((size_t)n_layer + 1) * sizeof *s->parts); /* zero, as mapped */
     for (int i = range->first; i < range->last; i++) {
-        void *part = activation_elsewhere(range, i) ? input_parts_take(k, a) : NULL;
-        if (s->parts != NULL)
-            s->parts[i] = part;
-        if (part != NULL && half)
+        if (!activation_elsewhere(range, i))
+            continue;
+        take_place(x, s, a, n_layer);
+        void *part = input_parts_take(k, a);
+        if (s->parts == NULL)
+            continue;
+        s->parts[i] = part;
+        if (half)
             s->saved.layers[i].x = k->place;
-        else if (part != NULL)
+        else
             s->layers[i].x = k->place;
     }
 }
@@ -150,7 +161,7 @@ static void carve_activations(struct step *x, struct arena *a, const struct conf
     struct saved_common half = {0};
     if (x->config.phased)
         carve_shared(x, a, c, dtype);
-    begin_inputs(x, a, c, dtype);
+    begin_inputs(x, c, dtype);
     for (int i = 0; i < x->n_slots && !x->config.phased; i++) {
         const int chunk = slot_chunk(x, i);
         const struct layer_range layers = x->stage.chunks[chunk];

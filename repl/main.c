@@ -143,7 +143,7 @@ static int finish_output(void)
     if (fflush(stdout) == 0)
         return 0;
     if (errno != EPIPE)
-        repl_complain(err_set(ERR_IO, "cannot write standard output: %s", strerror(errno)));
+        repl_complain(err_set(ERR_IO, "cannot write to standard output: %s", strerror(errno)));
     return ERR_IO;
 }
 

@@ -16,6 +16,7 @@
 #include "train/config/run_config.h"
 #include "train/data/dataset.h"
 #include "train/data/published.h"
+#include "train/data/source.h"
 #include "train/data/token_use.h"
 
 #include <inttypes.h>
@@ -293,18 +294,27 @@ static int get_text(const struct repl *r, const char *name)
     return rc;
 }
 
+static bool has_texts(const char *path)
+{
+    struct data_sources s;
+    bool has = false;
+    if (data_sources_find(&s, path) != 0) /* opening says why */
+        return false;
+    for (size_t i = 0; i < s.n; i++)
+        has = has || data_kind_is_text(s.list[i].kind);
+    data_sources_release(&s);
+    return has;
+}
+
 /* In the shell a tokenizer is opened where one is named; texts need one anyhow. */
 static int show_info(struct repl *r, const struct call *c, const char *tokenizer)
 {
     struct dataset d = {0};
     struct data_tokenizer t = {0};
     const char *path = c->words[1];
-    bool open = data_tokenizer_is_named(r, tokenizer);
+    const bool open = data_tokenizer_is_named(r, tokenizer) || has_texts(path);
     int rc = open ? data_tokenizer_open(&t, r, tokenizer) : 0;
     if (rc == 0)
-        rc = open_data(&d, path, &t);
-    if (rc == ERR_MISSING && !open && file_exists(path) &&
-        (rc = data_tokenizer_open(&t, r, tokenizer)) == 0)
         rc = open_data(&d, path, &t);
     if (rc == 0)
         rc = show_dataset(&d, &t, c->shell);

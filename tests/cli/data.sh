@@ -59,6 +59,10 @@ has "a run names it when it begins" "long.xml looks like a MediaWiki dump" \
     "$("$PRATTLE" train finetune data="$TMPDIR/long.xml" steps=1 sequence_length=16 folder="$TMPDIR/run" --model $MODEL 2>&1)"
 is "plain text is not named" "" "$(info "$TMPDIR/texts" --model $MODEL | grep 'looks like')"
 has "a text without a model is read by the one that ships" ", of the model's 4096" "$(info "$TMPDIR/texts")"
+has "so are those of a pattern" "text, 2 files" "$(info "$TMPDIR/texts/[ab].*")"
+printf 'P5\0\0' >"$TMPDIR/marked/p.pgm"
+is "what is left out is said once" 1 "$(info "$TMPDIR/marked" | grep -c 'left out')"
+is "  and markup" 1 "$(info "$TMPDIR/marked" | grep -c 'looks\? like')"
 printf '\377\377\1\0' >"$TMPDIR/other.bin"
 of_other=$(info "$TMPDIR/other.bin" --model bundled)
 has "ids of another vocabulary" "not for this model of 4096" "$of_other"

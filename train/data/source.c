@@ -90,6 +90,19 @@ static size_t find_nul(const char *head, size_t n)
     return n;
 }
 
+/* Of a text with a NUL, what it may be: Latin letters in UTF-16 have one in every other byte. */
+static const char *suggest_format(const char *head, size_t n)
+{
+    size_t nuls[2] = {0, 0};
+    for (size_t i = 0; i < n; i++)
+        nuls[i % 2] += head[i] == '\0';
+    if (!utf16_has_mark(head, n) && nuls[0] == 0 && nuls[1] > n / 4)
+        return "if it is UTF-16: iconv -f UTF-16LE -t UTF-8 FILE > NEW";
+    if (!utf16_has_mark(head, n) && nuls[1] == 0 && nuls[0] > n / 4)
+        return "if it is UTF-16: iconv -f UTF-16BE -t UTF-8 FILE > NEW";
+    return "token files end in .bin";
+}
+
 bool data_is_json_lines(const char *name)
 {
     return text_ends_in(name, ".jsonl") || text_ends_in(name, ".ndjson") ||
@@ -106,8 +119,8 @@ int data_check_text(const char *name, const char *head, size_t n)
     if (data_is_packed(head, n))
         return err_set(ERR_FORMAT, "%s is packed in too many layers: unpack it first", name);
     if (nul < n)
-        return err_set(ERR_FORMAT, "%s is not text: byte %zu is NUL; token files end in .bin", name,
-                       nul);
+        return err_set(ERR_FORMAT, "%s is not text: byte %zu is NUL; %s", name, nul,
+                       suggest_format(head, n));
     return 0;
 }
 

@@ -149,6 +149,33 @@ static void broken_utf16_is_named(void **state)
     }
 }
 
+/* Without a mark it may be UTF-16, where letters have a NUL each, or something else. */
+static void unmarked_utf16_has_its_hint(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *sentence;
+    } cases[] = {
+        {"o\0n\0e\0.\0", 8,
+         "DIR/x.txt is not text: byte 1 is NUL; if it is UTF-16: iconv -f UTF-16LE -t UTF-8 FILE > "
+         "NEW"},
+        {"\0o\0n\0e\x20\x14\0.", 10,
+         "DIR/x.txt is not text: byte 0 is NUL; if it is UTF-16: iconv -f UTF-16BE -t UTF-8 FILE > "
+         "NEW"},
+        {"o\0\0\0n\0\0\0", 8, "DIR/x.txt is not text: byte 1 is NUL; token files end in .bin"},
+        {"one\0two three", 13, "DIR/x.txt is not text: byte 3 is NUL; token files end in .bin"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf have = {0};
+        scratch_write(&data_scratch, "x.txt", cases[i].bytes, cases[i].n);
+        assert_int_equal(read_all(&have, "x.txt"), ERR_FORMAT);
+        assert_string_equal(scratch_sentence(&data_scratch, err_text()), cases[i].sentence);
+        buf_release(&have);
+    }
+}
+
 static void code_pages_are_refused(void **state)
 {
     (void)state;
@@ -217,8 +244,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(utf16_is_read_as_utf8_is), cmocka_unit_test(utf16_is_encoded),
-        cmocka_unit_test(broken_utf16_is_named),    cmocka_unit_test(code_pages_are_refused),
-        cmocka_unit_test(far_bytes_are_found),
+        cmocka_unit_test(broken_utf16_is_named),    cmocka_unit_test(unmarked_utf16_has_its_hint),
+        cmocka_unit_test(code_pages_are_refused),   cmocka_unit_test(far_bytes_are_found),
     };
     return cmocka_run_group_tests(tests, data_setup, data_teardown);
 }

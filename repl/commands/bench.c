@@ -86,7 +86,7 @@ static int choose_benches(struct bench *b, char *const *words, int n, unsigned *
     return 0;
 }
 
-enum { MIN_AND_MAX = 1 << 3 | 1 << 4 }; /* of bench_run's columns */
+enum { MIN_AND_MAX = 1 << 3 | 1 << 4, SHARE_OF = 1 << 5 | 1 << 6 }; /* of bench_run's columns */
 
 /* A program's table names the model in each row; a person's has it above. */
 static bool names_rows(const struct bench *b)
@@ -121,15 +121,15 @@ static void print_table(const struct bench *b)
     if (!names_rows(b))
         wrap_say(stdout, "", "%s, %s, %d threads, %s kernels", b->repl->model->name, precision,
                  par_threads(), kernels_name());
-    bool whole = true;
+    enum table_fit fit = TABLE_WHOLE;
     int rc = format == TABLE_TEXT && term_is(stdout)
-                 ? table_fit(&b->table, MIN_AND_MAX, term_width(stdout) - 1, &out, &whole)
+                 ? table_fit(&b->table, MIN_AND_MAX, SHARE_OF, term_width(stdout) - 1, &out, &fit)
                  : table_format(&b->table, format, &out);
     if (rc == 0)
         fwrite(out.data, 1, out.n, stdout);
-    if (!whole)
-        wrap_say(stdout, term_dim(stdout),
-                 "min and max are in wider terminals, and in --format csv");
+    if (fit != TABLE_WHOLE)
+        wrap_say(stdout, term_dim(stdout), "%s are in wider terminals, and in --format csv",
+                 fit == TABLE_LESS_SPARE ? "min and max" : "min, max and shares");
     buf_release(&out);
 }
 

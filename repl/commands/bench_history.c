@@ -23,8 +23,9 @@
 enum {
     COLUMNS = 9,
     COLUMNS_ALONE = 4,
-    SPARE_COLUMNS = 1 << 1 | 1 << 3 | 1 << 5
-}; /* unit, and the numbers of runs */
+    SPARE_COLUMNS = 1 << 1 | 1 << 3 | 1 << 5, /* unit, and the numbers of runs */
+    SIDES_AND_P = 1 << 2 | 1 << 4 | 1 << 7    /* the change and its verdict remain */
+};
 
 struct sides {
     const struct records *all;
@@ -186,7 +187,7 @@ static int print_table(const struct repl *r, const struct sides *s)
     const enum table_format format = (enum table_format)r->options.settings.call.format;
     struct buf heads[2] = {{0}, {0}}, out = {0};
     struct table t;
-    bool whole = true;
+    enum table_fit fit;
     int rc = 0;
     for (int k = 0; k < 2 && rc == 0; k++)
         rc = term_visible(&heads[k], side_head(s, k), strlen(side_head(s, k)));
@@ -203,10 +204,10 @@ static int print_table(const struct repl *r, const struct sides *s)
     if (rc == 0)
         rc = fill_table(&t, s);
     if (rc == 0)
-        rc =
-            format == TABLE_TEXT && term_is(stdout)
-                ? table_fit(&t, s->n == 2 ? SPARE_COLUMNS : 0, term_width(stdout) - 1, &out, &whole)
-                : table_format(&t, format, &out);
+        rc = format == TABLE_TEXT && term_is(stdout)
+                 ? table_fit(&t, s->n == 2 ? SPARE_COLUMNS : 0, s->n == 2 ? SIDES_AND_P : 0,
+                             term_width(stdout) - 1, &out, &fit)
+                 : table_format(&t, format, &out);
     if (rc == 0)
         fwrite(buf_text(&out), 1, out.n, stdout);
     if (rc == 0 && format == TABLE_TEXT && s->n == 2)

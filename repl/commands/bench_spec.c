@@ -21,7 +21,10 @@
 #include <string.h>
 
 enum { SPEC_BYTES_MAX = 1 << 20, CURVES_MAX = 16 };
-enum { SPARE_COLUMNS = 1 << 4 | 1 << 6 | 1 << 7 }; /* mean, min, max */
+enum {
+    SPARE_COLUMNS = 1 << 4 | 1 << 6 | 1 << 7, /* mean, min, max */
+    MORE_COLUMNS = 1 << 5 | 1 << 8            /* deviation, runs */
+};
 
 struct spec_request {
     const char *path, *picture; /* picture NULL: none in a file */
@@ -127,20 +130,20 @@ static int print_results(const struct spec_request *q, enum table_format format)
                                         "deviation", "min",    "max",    "runs"};
     struct table t;
     struct buf out = {0};
-    bool whole = true;
+    enum table_fit fit = TABLE_WHOLE;
     int rc = 0;
     table_init(&t, heads, sizeof heads / sizeof *heads);
     for (size_t i = 0; i < json_array_size(q->records) && rc == 0; i++)
         rc = put_record(&t, json_array_get(q->records, i));
     if (rc == 0)
         rc = format == TABLE_TEXT && term_is(stdout)
-                 ? table_fit(&t, SPARE_COLUMNS, term_width(stdout) - 1, &out, &whole)
+                 ? table_fit(&t, SPARE_COLUMNS, MORE_COLUMNS, term_width(stdout) - 1, &out, &fit)
                  : table_format(&t, format, &out);
     if (rc == 0)
         fwrite(buf_text(&out), 1, out.n, stdout);
-    if (rc == 0 && !whole)
-        wrap_say(stdout, term_dim(stdout),
-                 "mean, min and max are in wider terminals, and in --format csv");
+    if (rc == 0 && fit != TABLE_WHOLE)
+        wrap_say(stdout, term_dim(stdout), "%s are in wider terminals, and in --format csv",
+                 fit == TABLE_LESS_SPARE ? "mean, min and max" : "the other columns");
     buf_release(&out);
     table_release(&t);
     return rc;

@@ -41,14 +41,15 @@ static int print_entries(const struct panel_list *l)
     static const char *const heads[N_COLUMNS] = {"model", "precision", "size", "last used", "from"};
     struct table t;
     struct buf out = {0};
-    bool whole;
+    enum table_fit fit;
     int rc = 0;
     table_init(&t, heads, N_COLUMNS);
     for (size_t i = 0; i < l->n && rc == 0; i++)
         rc = put_entry(&t, &l->entries[i]);
     if (rc == 0)
-        rc = term_is(stdout) ? table_fit(&t, SPARE_COLUMNS, term_width(stdout) - 1, &out, &whole)
-                             : table_format(&t, TABLE_TEXT, &out);
+        rc = term_is(stdout)
+                 ? table_fit(&t, SPARE_COLUMNS, 1 << USED, term_width(stdout) - 1, &out, &fit)
+                 : table_format(&t, TABLE_TEXT, &out);
     if (rc == 0)
         fwrite(buf_text(&out), 1, out.n, stdout);
     buf_release(&out);

@@ -62,20 +62,20 @@ static int print_list(const struct repl *r, const struct cached_list *l)
     const bool for_program = format == TABLE_CSV || format == TABLE_JSON;
     struct table t;
     struct buf out = {0};
-    bool whole = true;
+    enum table_fit fit = TABLE_WHOLE;
     int rc = 0;
     table_init(&t, for_program ? keys : heads, N_COLUMNS);
     for (int i = 0; i < l->n && rc == 0; i++)
         rc = add_row(&t, &l->all[i], for_program);
     if (rc == 0)
         rc = format == TABLE_TEXT && term_is(stdout)
-                 ? table_fit(&t, 1 << REVISIONS | 1 << USED, term_width(stdout) - 1, &out, &whole)
+                 ? table_fit(&t, 1 << REVISIONS | 1 << USED, 0, term_width(stdout) - 1, &out, &fit)
                  : table_format(&t, format, &out);
     if (rc == 0 && format == TABLE_TEXT)
         term_print(stdout, buf_text(&out));
     else if (rc == 0)
         fwrite(buf_text(&out), 1, out.n, stdout);
-    if (rc == 0 && !whole)
+    if (rc == 0 && fit != TABLE_WHOLE)
         wrap_say(stdout, term_dim(stdout),
                  "last use and revisions are in wider terminals, and in --format csv");
     buf_release(&out);

@@ -125,7 +125,7 @@ int profile_table_print(FILE *f, const struct profile_trace *trace, struct profi
     struct time_row rows[N_ROWS];
     struct table t;
     struct buf out = {0};
-    bool whole = true;
+    enum table_fit fit = TABLE_WHOLE;
     int rc = 0;
     fill_rows(rows, trace);
     table_init(&t, heads, COLUMNS);
@@ -133,11 +133,11 @@ int profile_table_print(FILE *f, const struct profile_trace *trace, struct profi
         if (rows[i].s >= LEAST_S)
             rc = put_row(&t, &rows[i], wall_s, limits);
     if (rc == 0)
-        rc = term_is(f) ? table_fit(&t, RATES, term_width(f) - 1, &out, &whole)
+        rc = term_is(f) ? table_fit(&t, RATES, 0, term_width(f) - 1, &out, &fit)
                         : table_format(&t, TABLE_TEXT, &out);
     if (rc == 0)
         fwrite(buf_text(&out), 1, out.n, f);
-    if (rc == 0 && !whole)
+    if (rc == 0 && fit != TABLE_WHOLE)
         wrap_say(f, term_dim(f), "GFLOP/s, GB/s and shares of the limits are in wider terminals");
     buf_release(&out);
     table_release(&t);

@@ -71,20 +71,33 @@ static int first_columns(const struct table *t)
     return most;
 }
 
-int table_fit(const struct table *t, unsigned spare, int width, struct buf *out, bool *whole)
+/* Without the columns of spare, the first no wider than what they leave of the width. */
+static int squeeze_table(const struct table *t, unsigned spare, int width, struct buf *text)
 {
-    struct buf text = {0};
-    int rc = table_format(t, TABLE_TEXT, &text);
-    *whole = rc != 0 || term_widest(buf_text(&text)) <= width;
-    if (!*whole) {
-        text.n = 0;
-        rc = format_narrow(t, spare, 0, &text);
-    }
-    const int over = rc == 0 ? term_widest(buf_text(&text)) - width : 0;
+    text->n = 0;
+    int rc = format_narrow(t, spare, 0, text);
+    const int over = rc == 0 ? term_widest(buf_text(text)) - width : 0;
     if (over > 0) {
         const int room = first_columns(t) - over;
-        text.n = 0;
-        rc = format_narrow(t, spare, room < LEAST ? LEAST : room, &text);
+        text->n = 0;
+        rc = format_narrow(t, spare, room < LEAST ? LEAST : room, text);
+    }
+    return rc;
+}
+
+int table_fit(const struct table *t, unsigned spare, unsigned more, int width, struct buf *out,
+              enum table_fit *fit)
+{
+    struct buf text = {0};
+    *fit = TABLE_WHOLE;
+    int rc = table_format(t, TABLE_TEXT, &text);
+    if (rc == 0 && term_widest(buf_text(&text)) > width) {
+        *fit = TABLE_LESS_SPARE;
+        rc = squeeze_table(t, spare, width, &text);
+    }
+    if (rc == 0 && more != 0 && term_widest(buf_text(&text)) > width) {
+        *fit = TABLE_LESS_MORE;
+        rc = squeeze_table(t, spare | more, width, &text);
     }
     if (rc == 0)
         rc = buf_add(out, buf_text(&text), text.n);

@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-static void fit(struct buf *out, const char *name, int width, bool whole)
+static void fit(struct buf *out, const char *name, int width, enum table_fit expected)
 {
     static const char *const heads[] = {"name", "size", "used"};
     struct table t;
-    bool is_whole;
+    enum table_fit is;
     out->n = 0;
     table_init(&t, heads, 3);
     for (int i = 0; i < 2; i++) {
@@ -19,8 +19,8 @@ static void fit(struct buf *out, const char *name, int width, bool whole)
         assert_ok(table_cell(&t, 1, "1.5 GB"));
         assert_ok(table_cell(&t, 2, "2026-01-01 12:00"));
     }
-    assert_ok(table_fit(&t, 1 << 2, width, out, &is_whole));
-    assert_int_equal(is_whole, whole);
+    assert_ok(table_fit(&t, 1 << 2, 1 << 1, width, out, &is));
+    assert_int_equal(is, expected);
     assert_true(term_widest(buf_text(out)) <= width);
     table_release(&t);
 }
@@ -30,14 +30,17 @@ static void names_are_broken(void **state)
     (void)state;
     static const char name[] = "a-long-organisation/a-model-with-a-name-of-its-own";
     struct buf out = {0};
-    fit(&out, name, 100, true);
+    fit(&out, name, 100, TABLE_WHOLE);
     assert_non_null(strstr(buf_text(&out), name));
-    fit(&out, name, 60, false);
+    fit(&out, name, 60, TABLE_LESS_SPARE);
     assert_non_null(strstr(buf_text(&out), name));
-    fit(&out, name, 39, false);
+    fit(&out, name, 39, TABLE_LESS_SPARE);
     assert_non_null(strstr(buf_text(&out), "\na-long-organisation/ "));
     assert_non_null(strstr(buf_text(&out), "\na-model-with-a-name-of-its-own "));
-    fit(&out, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 30, false);
+    fit(&out, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 30, TABLE_LESS_SPARE);
+    assert_non_null(strstr(buf_text(&out), "1.5 GB"));
+    fit(&out, name, 18, TABLE_LESS_MORE);
+    assert_null(strstr(buf_text(&out), "GB"));
     buf_release(&out);
 }
 

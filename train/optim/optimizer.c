@@ -240,19 +240,27 @@ static size_t pieces_of(size_t n)
     return (n + PIECE - 1) / PIECE;
 }
 
-void optimizer_layout_slices(const struct optimizer_layout *l, int n, size_t *bounds)
+/* Pieces of tensor i, where it is one of elements first to last - 1. */
+static size_t pieces_within(const struct optimizer_layout *l, int i, size_t first, size_t last)
+{
+    const size_t begin = l->offset[i];
+    return begin < first || begin >= last ? 0 : pieces_of(l->offset[i + 1] - begin);
+}
+
+size_t optimizer_layout_bound(const struct optimizer_layout *l, size_t first, size_t last, int n,
+                              int i)
 {
     size_t all = 0, before = 0;
-    int next = 0;
-    for (int i = 0; i < l->n_tensors; i++)
-        all += pieces_of(l->offset[i + 1] - l->offset[i]);
-    for (int i = 0; i < l->n_tensors; i++) {
-        const size_t here = pieces_of(l->offset[i + 1] - l->offset[i]);
-        for (; next < n && all * (size_t)next / (size_t)n < before + here; next++)
-            bounds[next] = l->offset[i] + (all * (size_t)next / (size_t)n - before) * PIECE;
+    for (int t = 0; t < l->n_tensors; t++)
+        all += pieces_within(l, t, first, last);
+    const size_t at = all * (size_t)i / (size_t)n;
+    for (int t = 0; t < l->n_tensors; t++) {
+        const size_t here = pieces_within(l, t, first, last);
+        if (at < before + here)
+            return l->offset[t] + (at - before) * PIECE;
         before += here;
     }
-    bounds[n] = l->offset[l->n_tensors];
+    return last;
 }
 
 size_t optimizer_block_index(const struct optimizer *o, const struct optimizer_block *b,

@@ -97,8 +97,9 @@ void optimizer_configure(struct optimizer *o, const struct optimizer_config *c);
  * long as each other: bounds [n + 1], in elements. first and last are where tensors or slices
  * begin, or the end. */
 void optimizer_slices(const struct optimizer *o, size_t first, size_t last, int n, size_t *bounds);
-/* The same of all elements, before there is an optimizer. */
-void optimizer_layout_slices(const struct optimizer_layout *l, int n, size_t *bounds);
+/* Where slice i of these begins, before there is an optimizer. */
+size_t optimizer_layout_bound(const struct optimizer_layout *l, size_t first, size_t last, int n,
+                              int i);
 /* How many pieces of work lie before an element at which one begins, or the end. */
 int optimizer_pieces(const struct optimizer *o, size_t element);
 /* s is copied, its user borrowed. Not together with a guard; for Muon the runs have whole matrices.

@@ -11,15 +11,16 @@ enum { PART_BYTES = 1 << 20 };
 struct shard_exchange {
     struct rank_group group;
     struct config whole;
-    size_t each;    /* bytes of an element */
-    size_t *bounds; /* [size + 1] */
-    char *out, *in; /* [PART_BYTES] */
+    size_t each;          /* bytes of an element */
+    struct spans *slices; /* [size] */
+    char *out, *in;       /* [PART_BYTES] */
 };
 
-/* What one rank's shard and another's slice have in common, in its order. */
+/* What one rank's shard and another's slices have in common, in their order. */
 struct stream {
     struct shard_cursor cursor;
-    size_t first, last;  /* of the slice */
+    const struct spans *slices;
+    int at;              /* the slice */
     bool divided;        /* without what all shards have */
     char *shard, *slice; /* the one of this rank is there */
 };
@@ -30,19 +31,19 @@ size_t shard_exchange_bytes(void)
 }
 
 int shard_exchange_new(struct shard_exchange **out, const struct rank_group *g,
-                       const struct config *whole, const size_t *bounds, enum dtype dtype)
+                       const struct config *whole, const struct spans *slices, enum dtype dtype)
 {
     struct shard_exchange *x = *out = mem_alloc(sizeof *x);
-    const size_t n = (size_t)g->size + 1;
+    const size_t n = (size_t)g->size;
     if (x == NULL)
         return ERR_NOMEM;
     *x = (struct shard_exchange){.group = *g, .whole = *whole, .each = dtype_bytes(dtype)};
-    x->bounds = mem_array(n, sizeof *x->bounds);
+    x->slices = mem_array(n, sizeof *x->slices);
     x->out = mem_alloc(PART_BYTES);
     x->in = mem_alloc(PART_BYTES);
-    if (x->bounds == NULL || x->out == NULL || x->in == NULL)
+    if (x->slices == NULL || x->out == NULL || x->in == NULL)
         return ERR_NOMEM;
-    memcpy(x->bounds, bounds, n * sizeof *bounds);
+    memcpy(x->slices, slices, n * sizeof *slices);
     return 0;
 }
 
@@ -50,7 +51,7 @@ void shard_exchange_free(struct shard_exchange *x)
 {
     if (x == NULL)
         return;
-    mem_free(x->bounds);
+    mem_free(x->slices);
     mem_free(x->out);
     mem_free(x->in);
     mem_free(x);
@@ -58,7 +59,7 @@ void shard_exchange_free(struct shard_exchange *x)
 
 static struct stream open_stream(const struct shard_exchange *x, int shard, int slice)
 {
-    struct stream s = {.first = x->bounds[slice], .last = x->bounds[slice + 1]};
+    struct stream s = {.slices = &x->slices[slice]};
     struct shard of;
     shard_init(&of, &x->whole, x->group.size, shard);
     shard_cursor_init(&s.cursor, &x->whole, &of);
@@ -67,10 +68,20 @@ static struct stream open_stream(const struct shard_exchange *x, int shard, int 
 
 static bool next_run(struct stream *s, struct shard_run *out, size_t most)
 {
-    while (shard_cursor_next(&s->cursor, out, s->first, s->last, most))
-        if (out->divided || !s->divided)
-            return true;
+    for (; s->at < s->slices->n; s->at++) {
+        const struct span own = s->slices->at[s->at];
+        while (own.n > 0 && shard_cursor_next(&s->cursor, out, own.first, own.first + own.n, most))
+            if (out->divided || !s->divided)
+                return true;
+    }
     return false;
+}
+
+/* Where a run lies in the slices. */
+static char *in_slice(const struct shard_exchange *x, const struct stream *s, char *slice,
+                      const struct shard_run *run)
+{
+    return slice + (run->whole - s->slices->at[0].first) * x->each;
 }
 
 enum way { PACK_SHARD, PACK_SLICE, FILL_SHARD, FILL_SLICE };
@@ -84,8 +95,7 @@ static size_t move_part(const struct shard_exchange *x, struct stream *s, char *
     struct shard_run run;
     size_t n = 0;
     while (n < most && next_run(s, &run, most - n)) {
-        char *here = of_shard ? s->shard + run.own * x->each
-                              : s->slice + (run.whole - s->first) * x->each,
+        char *here = of_shard ? s->shard + run.own * x->each : in_slice(x, s, s->slice, &run),
              *there = buffer + n * x->each;
         if (way == PACK_SHARD || way == PACK_SLICE)
             memcpy(there, here, run.n * x->each);
@@ -132,9 +142,8 @@ static void copy_own(const struct shard_exchange *x, char *shard, char *slice, b
     struct stream s = open_stream(x, x->group.own, x->group.own);
     struct shard_run run;
     while (next_run(&s, &run, SIZE_MAX)) {
-        char *in_shard = shard + run.own * x->each,
-             *in_slice = slice + (run.whole - s.first) * x->each;
-        memcpy(to_slice ? in_slice : in_shard, to_slice ? in_shard : in_slice, run.n * x->each);
+        char *own = shard + run.own * x->each, *updated = in_slice(x, &s, slice, &run);
+        memcpy(to_slice ? updated : own, to_slice ? own : updated, run.n * x->each);
     }
 }
 

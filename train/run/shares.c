@@ -25,8 +25,7 @@ struct run_shares {
 static struct spans stage_spans(const struct run *r, int rank)
 {
     if (r->tensor != NULL)
-        return (struct spans){.n = 1,
-                              .at = {run_tensor_slice(r, layout_tensor_of(&r->layout, rank))}};
+        return run_tensor_slices(r, rank);
     if (r->layout.stages == 1)
         return (struct spans){.n = 1, .at = {{0, r->trainable.n}}};
     const struct model_stage s = layout_stage(&r->layout, layout_stage_of(&r->layout, rank));
@@ -103,28 +102,36 @@ static void open_share(struct run *r)
 
 /* ---- opening ---- */
 
-/* Of shards, which have no pieces of work, slices of any length. */
-static int open_shard_reduction(struct run *r, const struct rank_group *peers)
+/* What this rank computes with, in spans. */
+static struct spans computed_spans(struct run *r)
+{
+    if (r->tensor == NULL)
+        return stage_spans(r, world_rank());
+    const struct weights *shard = run_tensor_weights(r);
+    return weights_spans(shard, &shard->stage);
+}
+
+/* Where a span's slices begin. Shards have no pieces of work, so theirs are of any length. */
+static void find_bounds(struct run *r, struct span s)
 {
     size_t *bounds = r->shares->bounds;
-    const size_t n = run_tensor_weights(r)->n, size = (size_t)peers->size;
-    for (size_t i = 0; i <= size; i++)
-        bounds[i] = n / size * i + n % size * i / size;
-    return reduction_new(&r->shares->reductions[0], peers, r->shares->firsts, bounds,
-                         r->weights.dtype, r->config.execution.half_partials);
+    const size_t replicas = (size_t)r->layout.replicas;
+    if (r->tensor == NULL) {
+        optimizer_slices(r->optimizer, s.first, s.first + s.n, r->layout.replicas, bounds);
+        return;
+    }
+    for (size_t i = 0; i <= replicas; i++)
+        bounds[i] = s.first + s.n / replicas * i + s.n % replicas * i / replicas;
 }
 
 /* One for each span, since slices are parts of one. */
 static int open_reductions(struct run *r)
 {
     const struct rank_group peers = layout_replicas(&r->layout);
-    if (r->tensor != NULL)
-        return open_shard_reduction(r, &peers);
-    const struct spans own = stage_spans(r, world_rank());
+    const struct spans own = computed_spans(r);
     int rc = 0;
     for (int i = 0; i < own.n && rc == 0; i++) {
-        const struct span s = own.at[i];
-        optimizer_slices(r->optimizer, s.first, s.first + s.n, peers.size, r->shares->bounds);
+        find_bounds(r, own.at[i]);
         rc = reduction_new(&r->shares->reductions[i], &peers, r->shares->firsts, r->shares->bounds,
                            r->trainable.dtype, r->config.execution.half_partials);
     }
@@ -223,22 +230,25 @@ void run_shares_add(struct run *r)
         run_tensor_gather_gradients(r);
 }
 
-/* Of this rank's slice, which its peers have updated in parts. */
-static void join_slice(struct run *r)
+/* Of this rank's slices, which its peers have updated in parts. */
+static void join_slices(struct run *r)
 {
     struct run_shares *k = r->shares;
     const struct rank_group peers = layout_replicas(&r->layout);
-    const struct span s = stage_spans(r, world_rank()).at[0];
-    optimizer_slices(r->optimizer, s.first, s.first + s.n, peers.size, k->bounds);
-    group_spread(&peers, k->bounds, weights_block(&r->weights), dtype_bytes(r->weights.dtype),
-                 k->transfers);
+    const struct spans own = stage_spans(r, world_rank());
+    for (int i = 0; i < own.n; i++) {
+        const struct span s = own.at[i];
+        optimizer_slices(r->optimizer, s.first, s.first + s.n, peers.size, k->bounds);
+        group_spread(&peers, k->bounds, weights_block(&r->weights), dtype_bytes(r->weights.dtype),
+                     k->transfers);
+    }
 }
 
 void run_shares_spread_weights(struct run *r)
 {
     if (r->tensor != NULL) {
         if (r->shares->sliced)
-            join_slice(r);
+            join_slices(r);
         run_tensor_spread_weights(r);
         return;
     }

@@ -15,8 +15,8 @@ struct run_tensor {
     struct weights own; /* of the shard */
     struct sum_ring *ring;
     struct shard_exchange *exchange;
-    size_t *bounds;  /* [size + 1], of slices */
-    void *gradients; /* of the slice */
+    struct spans slices; /* of the whole, that this rank updates */
+    void *gradients;     /* from where they begin */
     size_t gradient_bytes;
     bool *ready; /* [size] */
 };
@@ -29,18 +29,25 @@ bool run_tensor_is_on(const struct run *r)
 static int open_slices(struct run *r)
 {
     struct run_tensor *t = r->tensor;
-    const struct optimizer_layout l = weights_layout(&r->weights);
     const size_t size = (size_t)t->group.size;
-    t->bounds = mem_array(size + 1, sizeof *t->bounds);
+    struct spans *slices = mem_array(size, sizeof *slices);
     t->ready = mem_array(size, sizeof *t->ready);
-    if (t->bounds == NULL || t->ready == NULL)
+    if (slices == NULL || t->ready == NULL) {
+        mem_free(slices);
         return ERR_NOMEM;
-    optimizer_layout_slices(&l, t->group.size, t->bounds);
-    t->gradient_bytes = run_tensor_slice(r, t->group.own).n * dtype_bytes(r->weights.dtype);
-    t->gradients = mem_map("gradient slice", t->gradient_bytes);
-    return t->gradients == NULL ? ERR_NOMEM
-                                : shard_exchange_new(&t->exchange, &t->group, &r->model->config,
-                                                     t->bounds, r->weights.dtype);
+    }
+    for (int i = 0; i < t->group.size; i++)
+        slices[i] = run_tensor_slices(r, group_rank(&t->group, i));
+    t->slices = slices[t->group.own];
+    int rc =
+        shard_exchange_new(&t->exchange, &t->group, &r->model->config, slices, r->weights.dtype);
+    mem_free(slices);
+    const struct span last = t->slices.at[t->slices.n - 1];
+    t->gradient_bytes =
+        (last.first + last.n - t->slices.at[0].first) * dtype_bytes(r->weights.dtype);
+    if (rc == 0 && (t->gradients = mem_map("gradient slice", t->gradient_bytes)) == NULL)
+        rc = ERR_NOMEM;
+    return rc;
 }
 
 int run_tensor_open(struct run *r, const struct source *from, enum dtype precision)
@@ -48,6 +55,8 @@ int run_tensor_open(struct run *r, const struct source *from, enum dtype precisi
     if (!world_threaded()) /* sums are sent by the team */
         return err_set(ERR_UNSUPPORTED, "this MPI serves one thread of a process alone, which "
                                         "tensor_parallel cannot do with: tensor_parallel=1");
+    const struct model_stage stage =
+        layout_stage(&r->layout, layout_stage_of(&r->layout, world_rank()));
     struct run_tensor *t = r->tensor = mem_alloc(sizeof *t);
     if (t == NULL)
         return ERR_NOMEM;
@@ -55,7 +64,7 @@ int run_tensor_open(struct run *r, const struct source *from, enum dtype precisi
     shard_init(&t->shard, &r->model->config, t->group.size, t->group.own);
     int rc = sum_ring_new(&t->ring, &t->group);
     if (rc == 0)
-        rc = weights_init_shard(&r->weights, &t->own, r->model, from, precision, &t->shard,
+        rc = weights_init_shard(&r->weights, &t->own, r->model, from, precision, &stage, &t->shard,
                                 r->events.progress);
     if (rc == 0)
         rc = open_slices(r);
@@ -73,7 +82,6 @@ void run_tensor_close(struct run *r)
     sum_ring_free(t->ring);
     shard_exchange_free(t->exchange);
     mem_unmap(t->gradients, t->gradient_bytes);
-    mem_free(t->bounds);
     mem_free(t->ready);
     mem_free(t);
     r->tensor = NULL;
@@ -99,10 +107,11 @@ struct weights *run_tensor_weights(struct run *r)
     return r->tensor == NULL ? &r->weights : &r->tensor->own;
 }
 
-struct span run_tensor_slice(const struct run *r, int place)
+struct spans run_tensor_slices(const struct run *r, int rank)
 {
-    const size_t *bounds = r->tensor->bounds;
-    return (struct span){bounds[place], bounds[place + 1] - bounds[place]};
+    const struct model_stage stage = layout_stage(&r->layout, layout_stage_of(&r->layout, rank));
+    return weights_slices(&r->weights, &stage, r->layout.tensor,
+                          layout_tensor_of(&r->layout, rank));
 }
 
 bool run_tensor_ready(struct run *r, bool ready)
@@ -130,7 +139,7 @@ void run_tensor_spread_weights(struct run *r)
 {
     struct run_tensor *t = r->tensor;
     const enum profile_part was = profile_set(PART_WAITS);
-    const size_t first = run_tensor_slice(r, t->group.own).first;
+    const size_t first = t->slices.at[0].first;
     shard_exchange_spread(t->exchange, weights_block(&t->own),
                           (const char *)weights_block(&r->weights) +
                               first * dtype_bytes(r->weights.dtype));

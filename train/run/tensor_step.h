@@ -30,8 +30,8 @@ void run_tensor_close(struct run *r);
 void run_tensor_fit(const struct run *r, struct step_config *s);
 /* Those that the step computes with: the shard, or r->weights. */
 struct weights *run_tensor_weights(struct run *r);
-/* This rank's slice of the block, or that of another place in its replica. */
-struct span run_tensor_slice(const struct run *r, int place);
+/* A rank's slices of the block, one of each span of its stage. */
+struct spans run_tensor_slices(const struct run *r, int rank);
 
 /* By all of the replica, before each micro-batch: whether all are ready for it. Without tensor
  * parallelism, whether this rank is. */
@@ -39,7 +39,7 @@ bool run_tensor_ready(struct run *r, bool ready);
 /* By all of the replica: the gradients of a step to the slices; updated weights to the shards. */
 void run_tensor_gather_gradients(struct run *r);
 void run_tensor_spread_weights(struct run *r);
-/* This rank's slice of the gradients. */
+/* The gradients from where this rank's first slice begins. */
 const void *run_tensor_gradients(const struct run *r);
 
 #endif

@@ -148,6 +148,20 @@ struct spans weights_spans(const struct weights *w, const struct model_stage *st
     return out;
 }
 
+struct spans weights_slices(const struct weights *w, const struct model_stage *stage, int n,
+                            int own)
+{
+    const struct optimizer_layout l = weights_layout(w);
+    struct spans out = weights_spans(w, stage);
+    for (int i = 0; i < out.n; i++) {
+        const size_t first = out.at[i].first, last = first + out.at[i].n,
+                     begin = optimizer_layout_bound(&l, first, last, n, own);
+        out.at[i] =
+            (struct span){begin, optimizer_layout_bound(&l, first, last, n, own + 1) - begin};
+    }
+    return out;
+}
+
 void weights_drop_others(struct weights *w)
 {
     stage_drop_others(&w->own, w->view.block, w->n, dtype_bytes(w->dtype));

@@ -39,6 +39,7 @@ static int refuse_bad(const struct weights *w, const struct source *s, int i, ui
 /* Filling it, part by part where not all of it stays in memory. */
 struct filling {
     struct weights *w, *shard; /* shard NULL: there is none */
+    struct spans stage;        /* of w, what shards have parts of */
     struct shard_cursor cursor;
     const struct source *s;
     const struct progress *progress;
@@ -98,9 +99,13 @@ static void fill_shard(struct filling *f, size_t last)
 {
     const size_t each = dtype_bytes(f->w->dtype);
     struct shard_run run;
-    while (f->shard != NULL && shard_cursor_next(&f->cursor, &run, 0, last, SIZE_MAX))
-        memcpy((char *)f->shard->view.block + run.own * each,
-               (const char *)f->w->view.block + run.whole * each, run.n * each);
+    for (int i = 0; i < f->stage.n && f->shard != NULL; i++) {
+        const struct span s = f->stage.at[i];
+        const size_t end = min_size(s.first + s.n, last);
+        while (s.first < end && shard_cursor_next(&f->cursor, &run, s.first, end, SIZE_MAX))
+            memcpy((char *)f->shard->view.block + run.own * each,
+                   (const char *)f->w->view.block + run.whole * each, run.n * each);
+    }
 }
 
 /* Layer by layer, so that those of others are never here together. */
@@ -178,31 +183,17 @@ int weights_init(struct weights *w, const struct model *m, const struct source *
     return weights_init_stage(w, m, open, dtype, &all, p);
 }
 
-/* The part of the block that a shard's process updates. */
-static int find_slice(struct weights *w, const struct shard *s)
-{
-    const struct optimizer_layout l = weights_layout(w);
-    size_t *bounds = mem_array((size_t)s->n + 1, sizeof *bounds);
-    if (bounds == NULL)
-        return ERR_NOMEM;
-    optimizer_layout_slices(&l, s->n, bounds);
-    w->own = (struct spans){.n = 1, .at = {{bounds[s->own], bounds[s->own + 1] - bounds[s->own]}}};
-    mem_free(bounds);
-    return 0;
-}
-
 static int init_weights(struct weights *w, struct filling *f, const struct model *m,
                         const struct source *open, const struct weights_place *place,
                         const struct progress *p)
 {
     int rc = weights_allocate(w, &m->config, place);
     if (rc == 0) {
-        w->own = weights_spans(w, &w->stage);
-        if (f->shard != NULL)
-            rc = find_slice(w, &f->cursor.shard);
-    }
-    if (rc == 0)
+        const struct shard *s = &f->cursor.shard;
+        f->stage = weights_spans(w, &w->stage);
+        w->own = f->shard == NULL ? f->stage : weights_slices(w, &w->stage, s->n, s->own);
         rc = read_weights(w, f, m, open, p);
+    }
     if (rc != 0)
         weights_release(w);
     return rc;
@@ -217,15 +208,14 @@ int weights_init_stage(struct weights *w, const struct model *m, const struct so
 }
 
 int weights_init_shard(struct weights *w, struct weights *own, const struct model *m,
-                       const struct source *open, enum dtype dtype, const struct shard *s,
-                       const struct progress *p)
+                       const struct source *open, enum dtype dtype, const struct model_stage *stage,
+                       const struct shard *s, const struct progress *p)
 {
-    struct model_stage all = stage_whole(m->config.n_layer);
     struct filling f = {.shard = own};
     struct config shape;
-    *own = (struct weights){.dtype = dtype, .stage = all};
-    all.alone = false;
-    *w = (struct weights){.dtype = dtype, .stage = all};
+    *own = (struct weights){.dtype = dtype, .stage = *stage};
+    *w = (struct weights){.dtype = dtype, .stage = *stage};
+    w->stage.alone = false; /* of its slices */
     shard_config(&shape, &m->config, s);
     shard_cursor_init(&f.cursor, &m->config, s);
     int rc = weights_allocate(own, &shape, NULL);

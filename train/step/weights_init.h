@@ -18,12 +18,12 @@ int weights_init(struct weights *w, const struct model *m, const struct source *
 /* The same for one stage of a pipeline: the others' weights are read, but not kept. */
 int weights_init_stage(struct weights *w, const struct model *m, const struct source *open,
                        enum dtype dtype, const struct model_stage *stage, const struct progress *p);
-/* The same for one process of tensor parallelism (model/shard.h): `own`, what it has of each tensor
- * as weights of their own, to compute with; and of w its part of optimizer_layout_slices, which it
+/* The same for one process of tensor parallelism (model/shard.h) in a stage: `own`, what it has of
+ * each tensor as weights of their own, to compute with; and of w its weights_slices, which it
  * updates. */
 int weights_init_shard(struct weights *w, struct weights *own, const struct model *m,
-                       const struct source *open, enum dtype dtype, const struct shard *s,
-                       const struct progress *p);
+                       const struct source *open, enum dtype dtype, const struct model_stage *stage,
+                       const struct shard *s, const struct progress *p);
 /* The same with layers on disk (weights_disk.h); place NULL: in memory. ERR_IO: a full disk. */
 int weights_init_on_disk(struct weights *w, const struct model *m, const struct source *open,
                          enum dtype dtype, const struct progress *p,

@@ -431,17 +431,21 @@ static void slices_are_known_before(void **state)
     struct config c = golden_config();
     struct weights w;
     struct optimizer *o = NULL;
-    size_t before[6], bounds[6];
+    size_t bounds[6];
     c.n_vocab = 3000;
     make(&w, &c);
     const struct optimizer_layout l = weights_layout(&w);
+    const size_t layers[] = {0, w.offset[2], w.offset[2 + 12], w.n};
     assert_ok(optimizer_new(&o, &kinds[0], l));
-    for (int n = 1; n <= 5; n++) {
-        optimizer_slices(o, 0, w.n, n, bounds);
-        optimizer_layout_slices(&l, n, before);
-        assert_memory_equal(before, bounds, ((size_t)n + 1) * sizeof *bounds);
-        assert_true(bounds[0] == 0 && bounds[n] == w.n);
-    }
+    for (int n = 1; n <= 5; n++)
+        for (int from = 0; from < 4; from++)
+            for (int to = from; to < 4; to++) {
+                optimizer_slices(o, layers[from], layers[to], n, bounds);
+                assert_true(bounds[0] == layers[from] && bounds[n] == layers[to]);
+                for (int i = 0; i <= n; i++)
+                    assert_int_equal(optimizer_layout_bound(&l, layers[from], layers[to], n, i),
+                                     bounds[i]);
+            }
     optimizer_free(o);
     weights_release(&w);
 }

@@ -202,7 +202,7 @@ static const struct system_option table[] = {
 {POPXL, "execution.micro_batch_size", "training.micro_batch_size", ""},
 {POPXL, "execution.data_parallel", "execution.replicas, training.gradient_blocks", "the same number for both"},
 {POPXL, "execution.pipeline", "execution.layers_per_device", "the layers of each process"},
-{POPXL, "execution.tensor_parallel", "execution.tensor_parallel", "with the bits of one process; n_head need not be a multiple of it"},
+{POPXL, "execution.tensor_parallel", "execution.tensor_parallel", "with the bits of one process, in pipelines too; n_head need not be a multiple of it"},
 {POPXL, "execution.loss_scaling", "training.loss_scaling", "with auto_loss_scaling=off"},
 {POPXL, "execution.device_iterations", "logging.log_every", ""},
 {POPXL, "execution.io_tiles, .available_memory_proportion", "", "IPU tiles"},
@@ -289,7 +289,7 @@ static const struct system_option table[] = {
 {NANO, "device, compile, backend", "", "CPU, no compilation"},
 
 /* NVIDIA/Megatron-LM megatron/training/arguments.py: how a model is divided */
-{MEGATRON, "--tensor-model-parallel-size", "execution.tensor_parallel", "with the bits of one process"},
+{MEGATRON, "--tensor-model-parallel-size", "execution.tensor_parallel", "with the bits of one process, in pipelines too"},
 {MEGATRON, "--pipeline-model-parallel-size", "execution.layers_per_device", "a list of as many numbers: the layers of each process"},
 {MEGATRON, "--num-virtual-stages-per-pipeline-rank", "execution.virtual_stages", "the same number; any number of micro-batches will do"},
 {MEGATRON, "--num-layers-per-virtual-pipeline-stage", "execution.virtual_stages", "the layers of a process divided by it"},

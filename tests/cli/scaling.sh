@@ -33,6 +33,8 @@ sums() { sed -n 's/^  sums *\([0-9]*\).*/\1/p' <<<"$1"; }
 is "  which latency makes longer" 1 "$(($(sums "$(plan link=1 latency=20000 $three tensor_parallel=3)") > 5 * $(sums "$out")))"
 has "  and are the best where memory is short" "tensor_parallel=4" \
     "$(plan ranks=8 link=1 $given rank_memory=0.4 | grep '^best')"
+has "  those of stages are not reckoned" "shards is not known here: tensor_parallel=1, or layers_per_device=none" \
+    "$(plan link=1 $given ranks=4 tensor_parallel=2 layers_per_device=3,3)"
 out=$(plan ranks=1 $given)
 is "one process sends nothing" "" "$(sed -n '/^best layout/,/a step/p' <<<"$out" | grep -E 'gradients |weights|bubble|stages|sums')"
 has "without words of a cluster there is none" "" "$(plan | grep cluster)"

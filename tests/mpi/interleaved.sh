@@ -80,8 +80,6 @@ has "  or more chunks than layers" "virtual_stages is 4, but device 1 of layers_
     "$(refused 2 layers_per_device=[5,3] virtual_stages=4)"
 has "  or all layers on one" "one device of layers_per_device has all layers: virtual_stages=1" \
     "$(refused 2 layers_per_device=[0,8] virtual_stages=2)"
-has "  or heads divided too" "tensor_parallel=1, or layers_per_device=none" \
-    "$(refused 4 layers_per_device=[4,4] virtual_stages=2 tensor_parallel=2)"
 
 # Started by prattle, stopped, and killed.
 one whole micro_batch_size=2 >/dev/null

@@ -84,7 +84,6 @@ has "  or another number of processes" "tensor_parallel is 3, and 4 processes ar
     "$(refused 4 tensor_parallel=3)"
 has "  or of replicas" "replicas is 2, but 2 processes have been started, 2 for each replica: replicas=1" \
     "$(refused 2 tensor_parallel=2 replicas=2)"
-has "  or a pipeline" "tensor_parallel=1, or layers_per_device=none" "$(refused 2 tensor_parallel=2 layers_per_device=[1,1])"
 has "  or an adapter" "an adapter is trained with the whole model in each process: tensor_parallel=1" \
     "$(refused 2 tensor_parallel=2 lora.rank=2)"
 has "  or gradients that replicas divide" "zero=2 is not for shards, of which tensor_parallel=2 gives each process one: zero=1" \

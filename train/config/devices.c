@@ -14,12 +14,12 @@ enum { COLUMN = 32, LAYERS = 60 };
 
 /* What a process has, as text. */
 struct device_row {
-    char rank[COLUMN], host[COLUMN], layers[LAYERS], besides[COLUMN], memory[COLUMN];
+    char rank[COLUMN], host[COLUMN], layers[LAYERS], besides[3 * COLUMN], memory[COLUMN];
 };
 
 /* How wide these columns are. */
 struct device_columns {
-    int host, layers;
+    int host, layers, besides;
 };
 
 /* The pipeline of a replica with so many micro-batches. */
@@ -40,8 +40,8 @@ static double moment_bytes(const struct run_config *c)
     return (double)(dtype_bytes(first) + sizeof(float));
 }
 
-/* Of a shard: weights, gradients and activations of a model of its shape; and the slice that the
- * process updates, with its gradients. */
+/* Of a shard of a stage: weights, gradients and activations of a model of its shape; and the slice
+ * that the process updates, with its gradients. */
 static int find_shard_bytes(double *out, const struct run_config *c, const struct config *shape,
                             struct step_config *step, const struct layout *l, int own)
 {
@@ -60,8 +60,9 @@ static int find_shard_bytes(double *out, const struct run_config *c, const struc
     step->shard = NULL;
     if (rc != 0)
         return rc;
-    const double each = (double)dtype_bytes(precision), slice = (double)config_params(shape) / n;
-    *out = (double)config_params(&here) * each + 2 * (double)b.window +
+    const double each = (double)dtype_bytes(precision),
+                 slice = stage_params(shape, &step->stage) / n;
+    *out = stage_params(&here, &step->stage) * each + 2 * (double)b.window +
            slice * (2 * each + moment_bytes(c) / (c->execution.zero > 0 ? l->replicas : 1)) +
            (double)b.gradients + (double)b.waiting + (double)b.embedding + (double)b.activations +
            (double)b.logits + (double)b.scratch + (double)shard_exchange_bytes();
@@ -91,12 +92,14 @@ static int find_bytes(double *out, struct device_pipeline *p, const struct run_c
     struct step_bytes b;
     division_share(step.gradient_blocks, l->replicas, layout_replica_of(l, rank), &step.first_block,
                    &step.last_block);
-    if (l->tensor > 1)
-        return find_shard_bytes(out, c, shape, &step, l, layout_tensor_of(l, rank));
-    int rc = plan_pipeline(p, c, shape, l, step.last_block - step.first_block);
     step.stage = layout_stage(l, stage);
-    for (int i = 0; i < step.stage.n_chunks && rc == 0; i++)
+    int rc = 0;
+    if (l->tensor == 1 || l->stages > 1)
+        rc = plan_pipeline(p, c, shape, l, step.last_block - step.first_block);
+    for (int i = 0; i < step.stage.n_chunks && rc == 0 && p->n_micro > 0; i++)
         step.slots[i] = p->plan.slots[stage * l->chunks + i];
+    if (rc == 0 && l->tensor > 1)
+        return find_shard_bytes(out, c, shape, &step, l, layout_tensor_of(l, rank));
     if (rc == 0)
         rc = step_bytes(&b, shape, precision, &step);
     if (rc != 0)
@@ -144,16 +147,24 @@ static void write_layers(char out[LAYERS], const struct model_stage *s)
     }
 }
 
-/* Heads in the place of layers, which all have. */
+/* Heads in the place of layers where all have these, else behind them. */
 static void describe_shard(struct device_row *row, const struct config *shape,
                            const struct layout *l, int rank)
 {
+    const struct model_stage stage = layout_stage(l, layout_stage_of(l, rank));
     struct shard s;
-    char tokens[COLUMN];
+    char heads[COLUMN], tokens[COLUMN];
     shard_init(&s, shape, l->tensor, layout_tensor_of(l, rank));
-    write_range(row->layers, s.heads.first, s.heads.last);
+    write_range(heads, s.heads.first, s.heads.last);
     write_range(tokens, s.vocab.first, s.vocab.last);
-    snprintf(row->besides, COLUMN, "tokens %.20s", tokens);
+    if (l->stages == 1) {
+        snprintf(row->layers, LAYERS, "%s", heads);
+        snprintf(row->besides, sizeof row->besides, "tokens %s", tokens);
+        return;
+    }
+    write_layers(row->layers, &stage);
+    snprintf(row->besides, sizeof row->besides, stage.ends ? "heads %s, tokens %s" : "heads %s",
+             heads, tokens);
 }
 
 static void describe_row(struct device_row *row, const struct config *shape, const struct layout *l,
@@ -168,14 +179,14 @@ static void describe_row(struct device_row *row, const struct config *shape, con
         return;
     }
     write_layers(row->layers, &s);
-    snprintf(row->besides, COLUMN, "%s", s.ends ? "embedding and head" : "");
+    snprintf(row->besides, sizeof row->besides, "%s", s.ends ? "embedding and head" : "");
 }
 
 static int write_row(const struct device_row *r, const struct device_columns *w, struct buf *out)
 {
     const int gap = w->host > 0 ? 2 : 0;
-    return buf_printf(out, "  %-4s  %-*s%*s%-*s  %-18s  %10s\n", r->rank, w->host, r->host, gap, "",
-                      w->layers, r->layers, r->besides, r->memory);
+    return buf_printf(out, "  %-4s  %-*s%*s%-*s  %-*s  %10s\n", r->rank, w->host, r->host, gap, "",
+                      w->layers, r->layers, w->besides, r->besides, r->memory);
 }
 
 static int widest_host(void)
@@ -191,11 +202,23 @@ static int widest_host(void)
 static int widest_layers(const struct layout *l)
 {
     int widest = 9;
-    for (int i = 0; i < l->stages && l->tensor == 1; i++) {
+    for (int i = 0; i < l->stages && (l->tensor == 1 || l->stages > 1); i++) {
         char text[LAYERS];
         const struct model_stage s = layout_stage(l, i);
         write_layers(text, &s);
         widest = (int)strlen(text) > widest ? (int)strlen(text) : widest;
+    }
+    return widest;
+}
+
+/* Those of the first stage are as wide as any. */
+static int widest_besides(const struct config *shape, const struct layout *l)
+{
+    int widest = (int)sizeof "embedding and head" - 1;
+    for (int i = 0; i < l->tensor && l->tensor > 1; i++) {
+        struct device_row row;
+        describe_shard(&row, shape, l, i);
+        widest = (int)strlen(row.besides) > widest ? (int)strlen(row.besides) : widest;
     }
     return widest;
 }
@@ -270,8 +293,8 @@ int run_config_devices(const struct run_config *c, const struct config *shape,
     int rc = read_layout(&l, c, shape);
     if (rc != 0)
         return rc;
-    const struct device_columns w = {widest_host(), widest_layers(&l)};
-    if (l.tensor > 1)
+    const struct device_columns w = {widest_host(), widest_layers(&l), widest_besides(shape, &l)};
+    if (l.tensor > 1 && l.stages == 1)
         snprintf(row.layers, LAYERS, "heads");
     if (w.host == 0)
         *row.host = '\0';

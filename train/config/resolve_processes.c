@@ -66,14 +66,6 @@ static int refuse_beside_tensor(const struct run_config *c)
 {
     const struct execution_section *e = &c->execution;
     const int n = e->tensor_parallel;
-    if (layout_count(e->layers_per_device) > 1) {
-        err_set(ERR_RANGE,
-                "tensor_parallel is %d, which pipelines have not, and layers_per_device makes "
-                "one: tensor_parallel=1, or layers_per_device=none",
-                n);
-        return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel),
-                         RUN_ROW(execution.layers_per_device));
-    }
     if (c->lora.rank > 0) {
         err_set(ERR_RANGE,
                 "tensor_parallel is %d, but an adapter is trained with the whole model in each "
@@ -105,7 +97,26 @@ static int refuse_beside_tensor(const struct run_config *c)
     return 0;
 }
 
-static int resolve_tensor(const struct run_config *c, const struct config *shape)
+/* Processes that a whole number of pipelines, or of single stages, does not divide into. */
+static int refuse_number(const struct run_config *c, int stages, int most)
+{
+    const int n = c->execution.tensor_parallel, there = world_size(),
+              near = nearest_tensor(n, there / stages, most);
+    if (stages == 1) {
+        err_set(ERR_RANGE,
+                "tensor_parallel is %d, and %d processes are not a multiple of that: "
+                "tensor_parallel=%d",
+                n, there, near);
+        return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel));
+    }
+    err_set(ERR_RANGE,
+            "tensor_parallel is %d for each of %d devices of layers_per_device, and %d processes "
+            "are not a multiple of %d: tensor_parallel=%d",
+            n, stages, there, n * stages, near);
+    return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel), RUN_ROW(execution.layers_per_device));
+}
+
+static int resolve_tensor(const struct run_config *c, const struct config *shape, int stages)
 {
     const int n = c->execution.tensor_parallel, there = world_size(), most = shard_most(shape);
     if (n == 1)
@@ -117,13 +128,7 @@ static int resolve_tensor(const struct run_config *c, const struct config *shape
         err_set(ERR_RANGE, "tensor_parallel is %d, must be at most the model's heads, %d", n, most);
         return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel));
     }
-    if (there == 1 || there % n == 0)
-        return 0;
-    err_set(ERR_RANGE,
-            "tensor_parallel is %d, and %d processes are not a multiple of that: "
-            "tensor_parallel=%d",
-            n, there, nearest_tensor(n, there, most));
-    return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel));
+    return there == 1 || there % (n * stages) == 0 ? 0 : refuse_number(c, stages, most);
 }
 
 /* Where nothing would be in parts. */
@@ -157,7 +162,7 @@ int run_config_resolve_processes(struct run_config *c, const struct config *shap
     struct layout layout;
     int rc = resolve_stages(c, shape, &layout);
     if (rc == 0)
-        rc = resolve_tensor(c, shape);
+        rc = resolve_tensor(c, shape, layout.stages);
     if (rc != 0)
         return rc;
     const int of_replica = layout.stages * e->tensor_parallel, replicas = there / of_replica;

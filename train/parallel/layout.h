@@ -7,6 +7,7 @@
  *
  *   replicas 2, stages 3      rank 0 1 2 | 3 4 5
  *   replicas 2, tensor 3      rank 0 1 2 | 3 4 5
+ *   stages 2, tensor 3        rank 0 1 2 , 3 4 5
  *
  * A stage's layers may be several chunks, with those of the other stages between them (interleaved
  * stages): of 12 layers on 2 stages the first of 3 chunks has 0-1, 4-5 and 8-9.

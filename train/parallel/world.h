@@ -25,6 +25,7 @@ enum world_tag {
     TAG_NODE,    /* of gradients, to the rank of the slice */
     TAG_SUM,     /* of tensor parallelism, to the next rank */
     TAG_SHARD,   /* of gradients or weights, to the rank whose slice or shard they are of */
+    TAG_READY,   /* for what all shards compute next, to all of them */
     TAG_PIPELINE /* the first of many, the last here: activations of a micro-batch and their
                     gradients, to each chunk of a rank's layers (train/run/pipeline_step.c) */
 };

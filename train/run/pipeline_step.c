@@ -7,6 +7,7 @@
 #include "train/parallel/pipeline.h"
 #include "train/run/inside.h"
 #include "train/run/ranks.h"
+#include "train/run/tensor_step.h"
 #include "train/step/step_stage.h"
 
 #include <math.h>
@@ -79,9 +80,10 @@ static int make_order(struct run *r, int stage)
 static struct neighbour find_neighbour(const struct run *r, const struct chunk_ring *ring,
                                        int place)
 {
-    const int replica = layout_replica_of(&r->layout, world_rank());
-    return (struct neighbour){.rank =
-                                  layout_rank(&r->layout, replica, chunk_ring_stage(ring, place)),
+    const struct layout *l = &r->layout;
+    const int replica = layout_replica_of(l, world_rank()),
+              first = layout_rank(l, replica, chunk_ring_stage(ring, place));
+    return (struct neighbour){.rank = first + layout_tensor_of(l, world_rank()),
                               .chunk = chunk_ring_chunk(ring, place)};
 }
 
@@ -223,7 +225,7 @@ static void look_after(void *user)
 
 /* Until what the job reads is there and what it writes is free. *stopped: rank 0 has said that the
  * step does not go on. */
-static int wait_for_job(struct run *r, const struct pipeline_job *j, bool *stopped)
+static int wait_for_messages(struct run *r, const struct pipeline_job *j, bool *stopped)
 {
     struct run_pipeline *p = r->pipeline;
     struct chunk *k = &p->chunks[j->chunk];
@@ -268,6 +270,21 @@ static int begin_forward(struct run *r, const struct pipeline_job *j)
     return 0;
 }
 
+/* Until the job can begin, on all shards of the stage. *stopped: rank 0 has said that the step does
+ * not go on, or another shard has stopped. */
+static int begin_job(struct run *r, const struct pipeline_job *j, bool *stopped)
+{
+    enum profile_part was = profile_set(PART_WAITS);
+    int rc = wait_for_messages(r, j, stopped);
+    if (rc == 0 && run_tensor_is_on(r) && interrupt_pending()) /* nothing stops shards at work */
+        rc = err_set(ERR_INTERRUPTED, "paused");
+    if (rc == 0 && !*stopped && j->work == PIPELINE_FORWARD)
+        rc = begin_forward(r, j);
+    *stopped = !run_tensor_ready(r, rc == 0 && !*stopped, look_after, r->pipeline);
+    profile_resume(was);
+    return rc;
+}
+
 static void end_job(struct run *r, const struct pipeline_job *j)
 {
     struct run_pipeline *p = r->pipeline;
@@ -294,9 +311,7 @@ static int do_job(struct run *r, const struct pipeline_job *j, float scale)
     static const enum step_part parts[] = {STEP_FORWARD, STEP_HEAD, STEP_BACKWARD};
     struct run_pipeline *p = r->pipeline;
     const int slot = slot_of(&p->chunks[j->chunk], j->micro);
-    int rc = j->work == PIPELINE_FORWARD ? begin_forward(r, j) : 0;
-    if (rc == 0)
-        rc = step_run_part(r->step, &(struct step_part_call){.part = parts[j->work],
+    int rc = step_run_part(r->step, &(struct step_part_call){.part = parts[j->work],
                                                              .slot = slot,
                                                              .scale = scale,
                                                              .sums = &r->sum,
@@ -339,9 +354,7 @@ int run_pipeline_go(struct run *r, float scale)
         const struct pipeline_job *j = &p->jobs[i];
         if (r->events.tick != NULL)
             r->events.tick(r->events.user, &r->metrics, r->state.step, (double)i / p->n_jobs);
-        enum profile_part was = profile_set(PART_WAITS);
-        rc = wait_for_job(r, j, &stopped);
-        profile_resume(was);
+        rc = begin_job(r, j, &stopped);
         if (rc == 0 && !stopped)
             rc = do_job(r, j, scale);
         r->micro = p->chunks[0].ended + 1;

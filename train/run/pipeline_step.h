@@ -4,7 +4,9 @@
  * The micro-batches of a step in a pipeline: this rank's jobs in the order of
  * train/parallel/pipeline.h. Activations go onward round the stages and their gradients back; both
  * are received where they are used, as soon as there is room for them, and are under way while
- * other jobs run.
+ * other jobs run. The shards of a stage (tensor_step.h) have the same activations: each has its
+ * messages with those in its own place in other stages. They begin a job once all are ready for it;
+ * so they have one order, and whichever stops, all of them stop before the same job.
  */
 struct run;
 

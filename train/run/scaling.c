@@ -38,6 +38,9 @@ static int check_layout(const struct run_config *c, const struct config *shape,
     if (l->blocks < replicas || micro % l->blocks != 0)
         return err_set(ERR_RANGE, "%d replicas need %d or more gradient_blocks that divide %d",
                        replicas, replicas, micro);
+    if (l->over.stages > 1 && l->over.tensor > 1)
+        return err_set(ERR_UNSUPPORTED, "the time of a step of stages that are shards is not known "
+                                        "here: tensor_parallel=1, or layers_per_device=none");
     return 0;
 }
 

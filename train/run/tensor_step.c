@@ -10,7 +10,7 @@
 #include "train/step/weights_init.h"
 
 struct run_tensor {
-    struct rank_group group; /* the ranks of this replica */
+    struct rank_group group; /* the ranks of this stage */
     struct shard shard;
     struct weights own; /* of the shard */
     struct sum_ring *ring;
@@ -18,7 +18,8 @@ struct run_tensor {
     struct spans slices; /* of the whole, that this rank updates */
     void *gradients;     /* from where they begin */
     size_t gradient_bytes;
-    bool *ready; /* [size] */
+    bool *ready;              /* [size] */
+    struct transfer *meeting; /* [2 * size] */
 };
 
 bool run_tensor_is_on(const struct run *r)
@@ -32,7 +33,8 @@ static int open_slices(struct run *r)
     const size_t size = (size_t)t->group.size;
     struct spans *slices = mem_array(size, sizeof *slices);
     t->ready = mem_array(size, sizeof *t->ready);
-    if (slices == NULL || t->ready == NULL) {
+    t->meeting = mem_array(2 * size, sizeof *t->meeting);
+    if (slices == NULL || t->ready == NULL || t->meeting == NULL) {
         mem_free(slices);
         return ERR_NOMEM;
     }
@@ -83,6 +85,7 @@ void run_tensor_close(struct run *r)
     shard_exchange_free(t->exchange);
     mem_unmap(t->gradients, t->gradient_bytes);
     mem_free(t->ready);
+    mem_free(t->meeting);
     mem_free(t);
     r->tensor = NULL;
 }
@@ -114,15 +117,27 @@ struct spans run_tensor_slices(const struct run *r, int rank)
                           layout_tensor_of(&r->layout, rank));
 }
 
-bool run_tensor_ready(struct run *r, bool ready)
+/* A word of each to each other. */
+bool run_tensor_ready(struct run *r, bool ready, void (*meanwhile)(void *user), void *user)
 {
     struct run_tensor *t = r->tensor;
     if (t == NULL)
         return ready;
     const enum profile_part was = profile_set(PART_WAITS);
-    group_all_gather(&t->group, t->ready, &ready, sizeof ready);
+    const int size = t->group.size, own = t->group.own;
+    t->ready[own] = ready;
+    for (int i = 0; i < size; i++)
+        if (i != own) {
+            world_receive(group_rank(&t->group, i), TAG_READY, &t->ready[i], sizeof *t->ready,
+                          &t->meeting[i]);
+            world_send(group_rank(&t->group, i), TAG_READY, &t->ready[own], sizeof *t->ready,
+                       &t->meeting[size + i]);
+        }
+    for (int times = 0; !world_test(t->meeting, 2 * size); world_pause(&times))
+        if (meanwhile != NULL)
+            meanwhile(user);
     profile_resume(was);
-    for (int i = 0; i < t->group.size; i++)
+    for (int i = 0; i < size; i++)
         ready &= t->ready[i];
     return ready;
 }

@@ -1,10 +1,10 @@
 #ifndef PRATTLE_TRAIN_RUN_TENSOR_STEP_H
 #define PRATTLE_TRAIN_RUN_TENSOR_STEP_H
 /*
- * Tensor parallelism in a run (model/shard.h): the ranks of a replica compute every micro-batch
- * together, each with its shard of the weights, and gradients of the same layout. The optimizer's
- * pieces of work are runs of the whole block, so each rank updates a slice of that and has its
- * moments (parallel/shard_exchange.h):
+ * Tensor parallelism in a run (model/shard.h): the ranks of a replica, or of a stage of its
+ * pipeline, compute every micro-batch together, each with its shard of the weights, and gradients
+ * of the same layout. The optimizer's pieces of work are runs of the whole block, so each rank
+ * updates a slice of what these ranks have of it, and has its moments (parallel/shard_exchange.h):
  *
  *   shard      weights --> gradients . . . . weights
  *                              |                ^
@@ -12,8 +12,8 @@
  *
  * With zero=1 replicas divide the moments of a slice, and each has the others' part of its weights
  * from them (shares.h). r->weights are the whole block, of which this rank has its slice. Nothing
- * is computed twice but what is C wide; a rank that stops does so between two micro-batches, with
- * all of its replica.
+ * is computed twice but what is C wide; a rank that stops does so between two micro-batches, or
+ * jobs of a pipeline, with all that compute these.
  */
 #include "train/step/step_config.h"
 #include "train/step/weights.h"
@@ -21,7 +21,7 @@
 struct run;
 struct source;
 
-/* Where the layout has several ranks for each replica; else nothing. By each rank alone: r->weights
+/* Where the layout has several ranks for each stage; else nothing. By each rank alone: r->weights
  * and the shard, from the model's files where they are open. */
 bool run_tensor_is_on(const struct run *r);
 int run_tensor_open(struct run *r, const struct source *from, enum dtype precision);
@@ -33,10 +33,11 @@ struct weights *run_tensor_weights(struct run *r);
 /* A rank's slices of the block, one of each span of its stage. */
 struct spans run_tensor_slices(const struct run *r, int rank);
 
-/* By all of the replica, before each micro-batch: whether all are ready for it. Without tensor
+/* By all shards, before they compute a micro-batch, or a job of a pipeline: whether all are ready
+ * for it. Until the others are here `meanwhile`, which may be NULL, is called. Without tensor
  * parallelism, whether this rank is. */
-bool run_tensor_ready(struct run *r, bool ready);
-/* By all of the replica: the gradients of a step to the slices; updated weights to the shards. */
+bool run_tensor_ready(struct run *r, bool ready, void (*meanwhile)(void *user), void *user);
+/* By all shards: the gradients of a step to the slices; updated weights to the shards. */
 void run_tensor_gather_gradients(struct run *r);
 void run_tensor_spread_weights(struct run *r);
 /* The gradients from where this rank's first slice begins. */

@@ -96,9 +96,10 @@ static const char *suggest_format(const char *head, size_t n)
     size_t nuls[2] = {0, 0};
     for (size_t i = 0; i < n; i++)
         nuls[i % 2] += head[i] == '\0';
-    if (!utf16_has_mark(head, n) && nuls[0] == 0 && nuls[1] > n / 4)
+    const bool short_or_marked = n < 8 || utf16_has_mark(head, n);
+    if (!short_or_marked && nuls[0] == 0 && nuls[1] > n / 4)
         return "if it is UTF-16: iconv -f UTF-16LE -t UTF-8 FILE > NEW";
-    if (!utf16_has_mark(head, n) && nuls[1] == 0 && nuls[0] > n / 4)
+    if (!short_or_marked && nuls[1] == 0 && nuls[0] > n / 4)
         return "if it is UTF-16: iconv -f UTF-16BE -t UTF-8 FILE > NEW";
     return "token files end in .bin";
 }

@@ -46,6 +46,13 @@ printf '%s\n' '{"text": "a \ud83d\ude00"}' '{"text": "b \ud83d c"}' '{"text": "\
 said=$(prepare half.jsonl halves.jsonl)
 is "half a surrogate pair becomes U+FFFD" '{"text":"a 😀"} {"text":"b � c"} {"text":"�"}' "$(paste -sd ' ' halves.jsonl)"
 has "and is told once" "2 JSON lines have half a surrogate pair, replaced by U+FFFD; the first is half.jsonl line 2" "$said"
+line() { printf "$1" >json.json; prepare json.json no-lines; }
+has "a list of objects is no JSON lines" "json.json line 1: expected a whole object; jq -c '.[]' FILE > NEW.jsonl makes lines" "$(line '[{"text": "a"}]')"
+has "  over several lines too" "line 1: expected a whole object; jq -c '.[]' FILE" "$(line '[ \n{"text": "a"}]')"
+has "nor is an object over several" "line 1: expected a whole object; jq -c . FILE > NEW.jsonl" "$(line '{\r\n"text": "a"}')"
+has "other fields are named" "whose field text is a string, it has content, title; data prepare takes one by field=NAME" "$(line '{"content": "a", "n": 1, "title": "b"}')"
+is "  where there are such" "json.json line 2: expected an object whose field text is a string" "$(line '{"text": "a"}\n{"text": null}' | head -n 1)"
+has "  few" "z...; data prepare takes one by" "$(line "{\"$(printf %200s '' | tr ' ' z)\": \"a\", \"$(printf %200s '' | tr ' ' y)\": \"b\"}" | sed 's/ (200 bytes)//g')"
 prepare texts/a.txt texts/b.jsonl tf.tfrecord >said
 is "TFRecord has an index" 4 "$(wc -l <tf.tfrecord.index)"
 is "data check compares it" "4 records, each where it says" "$(field index "$("$PRATTLE" data check tf.tfrecord)")"

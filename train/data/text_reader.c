@@ -21,7 +21,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-enum { CHUNK_BYTES = 1 << 20 };
+enum { CHUNK_BYTES = 1 << 20, FIELDS_SHOWN = 120 };
 
 void text_reader_init(struct text_reader *r, const struct data_source *list, size_t n,
                       const char *separator)
@@ -301,14 +301,47 @@ static int next_text(struct text_reader *r, struct buf *out, bool *ends, bool *g
     }
 }
 
+/* The texts that an object has under other names, ", it has a, b; data prepare takes..." */
+static void name_fields(char *out, size_t size, const json_t *value)
+{
+    const char *name;
+    json_t *field;
+    size_t n = 0;
+    *out = '\0';
+    json_object_foreach((json_t *)(uintptr_t)value, name, field)
+    {
+        if (json_is_string(field) && n < FIELDS_SHOWN)
+            n += (size_t)snprintf(out + n, size - n, "%s%s", n == 0 ? ", it has " : ", ",
+                                  file_quote(name));
+    }
+    if (n > 0 && n < size)
+        snprintf(out + n, size - n, "; data prepare takes one by field=NAME");
+}
+
+/* Beside a line that is none, a list of all objects, or an object over several lines. */
+static int refuse_json(const struct text_reader *r, const json_t *value, const char *line, size_t n)
+{
+    char fields[3 * FIELDS_SHOWN];
+    while (n > 0 && strchr(" \t\r", line[n - 1]) != NULL)
+        n--;
+    const bool list = json_is_array(value) || (value == NULL && n == 1 && *line == '[');
+    if (r->line == 1 && (list || (value == NULL && n == 1 && *line == '{')))
+        return err_set(ERR_FORMAT, "expected a whole object; jq -c %s FILE > NEW.jsonl makes lines",
+                       list ? "'.[]'" : ".");
+    if (value == NULL)
+        return err_last();
+    name_fields(fields, sizeof fields, value);
+    return err_set(ERR_FORMAT, "expected an object whose field %s is a string%s",
+                   file_quote(r->field), fields);
+}
+
 static int add_json_text(struct text_reader *r, struct buf *out, const char *line, size_t n)
 {
     json_t *value = NULL, *text = NULL;
     bool replaced;
     int rc = json_read_any_line(&value, line, n, &replaced);
-    if (rc == 0 && !json_is_string(text = json_object_get(value, r->field)))
-        rc = err_set(ERR_FORMAT, "expected an object whose field %s is a string",
-                     file_quote(r->field));
+    if (rc == ERR_FORMAT || (rc == 0 && !json_is_string(text = json_object_get(value, r->field))))
+        rc = refuse_json(r, value, line, n);
     if (rc == 0 && replaced && r->n_replaced++ == 0)
         snprintf(r->replaced, sizeof r->replaced, "%s line %" PRIu64, r->stream.name, r->line);
     if (rc == 0)

@@ -660,8 +660,9 @@ static void refuses_what_is_no_data(void **state)
          "DIR/binary.txt is not text: byte 3 is NUL; token files end in .bin"},
         {"only-ends.txt", "\n<|endoftext|>\n", 15, "cannot encode the texts: they are empty"},
         {"list.jsonl", "[1]\n", 4,
-         "cannot encode the texts: DIR/list.jsonl line 1: expected an object whose field text is a "
-         "string"},
+         "cannot encode the texts: DIR/list.jsonl line 1: expected a whole object; jq -c '.[]' "
+         "FILE > "
+         "NEW.jsonl makes lines"},
         {"number.jsonl", "{\"text\": \"a\"}\n{\"text\": 1}\n", 26,
          "cannot encode the texts: DIR/number.jsonl line 2: expected an object whose field text is "
          "a string"},

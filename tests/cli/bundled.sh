@@ -62,7 +62,7 @@ has "with the loss held out" "validation " "$(grep '^step 2/2' <<<"$out")"
 has "elsewhere it says what it needs" "vocabulary not found: the preset bundled needs texts/ and vocabulary/, both made by \`$W/corpus CORPUS WORK\`" \
     "$(cd "$TMPDIR/empty" && p train bundled)"
 
-is "pilots of four kinds run in it" "4x352 5x320 3x416 rate-1.2e-3" \
+is "pilots of four kinds run in it" "4x352 5x320 3x416 adamw" \
     "$($W/pilots "$work" steps=1 warmup=0 n_positions=64 vocab_size=0 sequence_length=16 micro_batch_size=1 | sed -n 's/^| \(.*\) | [0-9]*\.[0-9]* |$/\1/p' | xargs)"
 
 # What its page says of it.

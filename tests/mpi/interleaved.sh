@@ -85,27 +85,5 @@ has "  or all layers on one" "one device of layers_per_device has all layers: vi
 one whole micro_batch_size=2 >/dev/null
 one some micro_batch_size=2 layers_per_device=[4,4] virtual_pipeline_model_parallel_size=2 replicas=2 >log 2>err
 is "layers_per_device and replicas start as many processes" "$(digest whole)" "$(digest some)"
-begin() {
-    set -m
-    rm -rf "$1"
-    STEPS=1000000
-    "$PRATTLE" $(words "$TMPDIR/$1" micro_batch_size=1 save_every=20 log_every=100000 layers_per_device=[2,3,3] \
-        virtual_stages=2) >log 2>err &
-    launcher=$!
-    set +m
-    STEPS=20
-    until_saved "$1"
-    ranks=($(pgrep -P "$(pgrep -P $launcher mpirun)"))
-}
-begin int
-kill -INT $launcher; wait $launcher
-is "Ctrl-C ends it as one process" "130 0" "$? $(gone "$TMPDIR/int")"
-saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` goes on from there\]$/\1/p' log)
-is "and is kept" "step-$(printf %06d "$saved")" "$(basename "$(ls -d int/step-* | tail -n 1)")"
-begin rank
-kill -9 "${ranks[2]}"; wait $launcher
-is "a rank is killed: nothing is left" "1 0" "$? $(gone "$TMPDIR/rank")"
-has "  and it is named" "rank 2 ($(hostname)) was lost: killed by signal 9; " "$(told err)"
-has "  the newest checkpoint is whole" "[finished at step" \
-    "$("$PRATTLE" train resume rank steps=1 layers_per_device=none virtual_stages=1 2>&1 | tail -n 3)"
+ALONE="layers_per_device=none virtual_stages=1" stop_and_kill 2 layers_per_device=[2,3,3] virtual_stages=2
 finish

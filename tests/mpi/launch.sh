@@ -41,23 +41,10 @@ is "mpirun has no words for an agent that it is told there" "args: " "$(started)
 rm home/.openmpi/mca-params.conf
 is "  and how long ssh waits for a host where it is told nothing" "args: -o ServerAliveInterval=5 -o ServerAliveCountMax=3" "$(started)"
 
-# begin FOLDER ARGUMENTS...: one that takes long; when it has a checkpoint, its launcher, mpirun and ranks.
-begin() {
-    set -m # or it would be a background job, which Ctrl-C is not for
-    local folder=$1; shift
-    rm -rf "$folder"
-    STEPS=1000000
-    "$PRATTLE" $(words "$TMPDIR/$folder" micro_batch_size=1 save_every=20 log_every=100000 replicas=3 "$@") >log 2>err &
-    launcher=$!
-    set +m
-    STEPS=20
-    until_saved "$folder"
-    find_processes
-}
 # loadable FOLDER: whether its newest checkpoint is whole.
 loadable() { "$PRATTLE" train resume "$1" steps=1 replicas=1 2>&1 | tail -n 3; }
 
-begin int
+begin int replicas=3
 kill -INT $launcher; wait $launcher
 is "Ctrl-C ends it as one process" "130 0" "$? $(gone "$TMPDIR/int")"
 saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` goes on from there\]$/\1/p' log)
@@ -65,7 +52,7 @@ is "and is kept" "step-$(printf %06d "$saved")" "$(basename "$(ls -d int/step-* 
 # One Ctrl-C comes to the processes one after another: what stops one does not stop the saving of the first.
 got=
 for pause in 0.05 0.1 0.2; do
-    begin late
+    begin late replicas=3
     kill -USR1 "${ranks[1]}"
     sleep $pause
     kill -USR1 "${ranks[0]}" 2>/dev/null
@@ -76,7 +63,7 @@ is "and what comes late to the first does not stop its saving" "10 10 10 " "$got
 # Wherever the processes were in a step whose gradients were under way, it begins anew.
 at=(zero=2 schedule=constant warmup=0 eval_every=0 sequence_length=16)
 for pause in 0.1 0.35; do
-    begin slices "${at[@]}"
+    begin slices replicas=3 "${at[@]}"
     sleep $pause
     kill -INT $launcher; wait $launcher
     saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; .*/\1/p' log)
@@ -86,16 +73,16 @@ for pause in 0.1 0.35; do
     is "zero=2, paused and resumed by another number" "$(digest whole)" "$(digest slices)"
     STEPS=20
 done
-begin term
+begin term replicas=3
 kill -TERM $launcher; wait $launcher
 is "SIGTERM too" "143 0" "$? $(gone "$TMPDIR/term")"
-begin prompt
+begin prompt replicas=3
 kill -9 $launcher; { wait $launcher; } 2>/dev/null
 is "the launcher is killed: nothing is left" 0 "$(gone "$TMPDIR/prompt")"
-begin mpirun
+begin mpirun replicas=3
 kill -9 "$mpirun"; wait $launcher
 is "mpirun is killed: nothing is left" "1 0" "$? $(gone "$TMPDIR/mpirun")"
-begin rank
+begin rank replicas=3
 kill -9 "${ranks[1]}"; wait $launcher
 is "a rank is killed: nothing is left" "1 0" "$? $(gone "$TMPDIR/rank")"
 has "  and it is named" "rank 1 ($(hostname)) was lost: killed by signal 9; " "$(told err)"

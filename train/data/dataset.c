@@ -347,6 +347,24 @@ int dataset_open(struct dataset *train, struct dataset *validation, const struct
     return 0;
 }
 
+int dataset_open_whole(struct dataset *d, const char *paths, const struct tokenizer *t, int n_vocab,
+                       const struct progress *p)
+{
+    struct data_config c;
+    struct dataset none = {0};
+    int rc = data_config_init(&c);
+    if (rc != 0)
+        return rc;
+    struct data_config data = c; /* borrows its texts */
+    data.data = (char *)paths;
+    data.validation_fraction = 0;
+    data.whole = true;
+    rc = dataset_open(d, &none, &data, t, n_vocab, p);
+    dataset_close(&none);
+    data_config_release(&c);
+    return rc;
+}
+
 /* The part in which id `first` of the stream lies. */
 static size_t find_part(const struct dataset *d, uint64_t first)
 {

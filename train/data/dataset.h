@@ -68,6 +68,10 @@ struct dataset {
  */
 int dataset_open(struct dataset *train, struct dataset *validation, const struct data_config *c,
                  const struct tokenizer *t, int n_vocab, const struct progress *p);
+/* All that `paths` names (data_config.data) in its order, to look at: nothing is held out, and
+ * every id is read. */
+int dataset_open_whole(struct dataset *d, const char *paths, const struct tokenizer *t, int n_vocab,
+                       const struct progress *p);
 void dataset_close(struct dataset *d);
 
 /* Read ids first .. first + n - 1 of the stream into out [n]; any thread may call this. ERR_RANGE,

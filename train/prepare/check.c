@@ -28,24 +28,6 @@ struct comparison {
     const struct progress *progress;
 };
 
-static int open_data(struct dataset *d, const char *path, const struct tokenizer *t, int n_vocab,
-                     const struct progress *p)
-{
-    struct data_config c;
-    struct dataset none = {0};
-    int rc = data_config_init(&c);
-    if (rc != 0)
-        return rc;
-    struct data_config data = c; /* borrows its texts */
-    data.data = (char *)path;
-    data.validation_fraction = 0;
-    data.whole = true;
-    rc = dataset_open(d, &none, &data, t, n_vocab, p);
-    dataset_close(&none);
-    data_config_release(&c);
-    return rc;
-}
-
 /* All ids: opening looks only into very large files. */
 static int check_ids(struct check_report *r, const struct dataset *d, const struct progress *p)
 {
@@ -231,7 +213,7 @@ int check_run(struct check_report *r, const char *path, const char *texts,
         rc = check_lists(r, folder);
     char *escaped = rc == 0 ? data_list_path(path) : NULL;
     if (rc == 0)
-        rc = escaped == NULL ? ERR_NOMEM : open_data(&d, escaped, t, n_vocab, p);
+        rc = escaped == NULL ? ERR_NOMEM : dataset_open_whole(&d, escaped, t, n_vocab, p);
     if (rc == 0 && (rc = check_ids(r, &d, p)) == 0)
         rc = check_indexes(r, escaped, p);
     r->documents = d.n_documents;

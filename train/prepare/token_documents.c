@@ -22,24 +22,6 @@ static int check_sources(const char *in)
     return rc;
 }
 
-static int open_data(struct dataset *d, const char *in, const struct tokenizer *t,
-                     const struct progress *p)
-{
-    struct data_config c;
-    struct dataset none = {0};
-    int rc = data_config_init(&c);
-    if (rc != 0)
-        return rc;
-    struct data_config data = c; /* borrows its texts */
-    data.data = (char *)in;
-    data.validation_fraction = 0;
-    data.whole = true;
-    rc = dataset_open(d, &none, &data, t, t == NULL ? 0 : tokenizer_size(t), p);
-    dataset_close(&none);
-    data_config_release(&c);
-    return rc;
-}
-
 static int read_id(const struct token_documents *d, token_id *id, uint64_t at)
 {
     return dataset_read(&d->data, id, at, 1);
@@ -69,7 +51,7 @@ int token_documents_open(struct token_documents *d, const char *in, const struct
     *d = (struct token_documents){.end = TOKEN_NONE, .work = work, .progress = p};
     int rc = check_sources(in);
     if (rc == 0)
-        rc = open_data(&d->data, in, tok, p);
+        rc = dataset_open_whole(&d->data, in, tok, tok == NULL ? 0 : tokenizer_size(tok), p);
     if (rc == 0) {
         dataset_summary(&d->data, &d->summary);
         rc = find_end(d, tok);

@@ -1,7 +1,6 @@
 #include "repl/commands/help_lists.h"
 
 #include "repl/commands/help_text.h"
-#include "repl/terminal/table.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 
@@ -14,16 +13,6 @@ static void print_heading(const char **last, const char *heading)
     if (strcmp(*last, heading) != 0)
         printf("%s%s%s\n", term_bold(stdout), heading, term_plain(stdout));
     *last = heading;
-}
-
-static int print_table(struct table *t, int rc, enum table_format format)
-{
-    struct buf text = {0};
-    if (rc == 0 && (rc = table_format(t, format, &text)) == 0)
-        fputs(buf_text(&text), stdout);
-    buf_release(&text);
-    table_release(t);
-    return rc;
 }
 
 static int commands_table(enum table_format format)
@@ -46,7 +35,7 @@ static int commands_table(enum table_format format)
         if (rc == 0)
             rc = table_cell(&t, 2, "%s", c->help);
     }
-    return print_table(&t, rc, format);
+    return help_table(&t, rc, format);
 }
 
 int help_commands(enum table_format format, bool shell)
@@ -112,7 +101,7 @@ static int settings_table(const char *group, enum table_format format,
     for (int i = 0; rc == 0 && (o = settings_table_at(&options_table, i)) != NULL; i++)
         if (is_in_group(o, group))
             rc = setting_row(&t, o, built_in, tick);
-    return print_table(&t, rc, format);
+    return help_table(&t, rc, format);
 }
 
 /* "-k, --top-k N", "--on-full stop|slide"; the columns it took. */

@@ -37,3 +37,13 @@ void help_pair(const char *name, const char *text, int wide)
     }
     wrap_column(text, at, help_text_column(wide));
 }
+
+int help_table(struct table *t, int rc, enum table_format format)
+{
+    struct buf text = {0};
+    if (rc == 0 && (rc = table_format(t, format, &text)) == 0)
+        fputs(buf_text(&text), stdout);
+    buf_release(&text);
+    table_release(t);
+    return rc;
+}

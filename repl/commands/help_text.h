@@ -1,7 +1,8 @@
 #ifndef PRATTLE_REPL_COMMANDS_HELP_TEXT_H
 #define PRATTLE_REPL_COMMANDS_HELP_TEXT_H
-/* What the pages of help share: names as they are typed, and the columns of a screen. */
+/* What the pages of help share: names as they are typed, the columns of a screen, tables. */
 #include "repl/commands/command.h"
+#include "repl/terminal/table.h"
 
 #include <stddef.h>
 
@@ -13,5 +14,7 @@ const char *help_prefix(const struct command *c, bool shell);
 int help_text_column(int wide);
 /* A name and what is said of it, from that column on. */
 void help_pair(const char *name, const char *text, int wide);
+/* Print the table if rc, of filling it, is 0, and release it. Returns rc, or ERR_NOMEM. */
+int help_table(struct table *t, int rc, enum table_format format);
 
 #endif

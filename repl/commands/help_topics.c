@@ -3,7 +3,6 @@
 #include "repl/commands/help_lists.h"
 #include "repl/commands/help_text.h"
 #include "repl/commands/systems.h"
-#include "repl/terminal/table.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "train/config/presets.h"
@@ -14,16 +13,6 @@
 #include <string.h>
 
 enum { FORMAT_TEXT = 96, FORMAT_TEXT_AT = 22 };
-
-static int print_table(struct table *t, int rc, enum table_format format)
-{
-    struct buf text = {0};
-    if (rc == 0 && (rc = table_format(t, format, &text)) == 0)
-        fputs(buf_text(&text), stdout);
-    buf_release(&text);
-    table_release(t);
-    return rc;
-}
 
 static const char *here_or_none(const struct system_option *o)
 {
@@ -46,7 +35,7 @@ static int show_systems(enum table_format format, bool shell)
             for (int k = 0; rc == 0 && k < 4; k++)
                 rc = table_cell(&t, k, "%s", cells[k]);
         }
-        return print_table(&t, rc, format);
+        return help_table(&t, rc, format);
     }
     for (int i = 0; (o = system_option_at(i)) != NULL; i++) {
         if (o->system != system)
@@ -83,7 +72,7 @@ static int show_presets(enum table_format format, bool shell)
         }
     }
     if (format != TABLE_TEXT)
-        return print_table(&t, rc, format);
+        return help_table(&t, rc, format);
     table_release(&t);
     return rc;
 }
@@ -123,7 +112,7 @@ static int show_training(enum table_format format, bool shell)
     }
     run_config_release(&c);
     if (format != TABLE_TEXT)
-        return print_table(&t, rc, format);
+        return help_table(&t, rc, format);
     wrap_say(stdout, term_dim(stdout),
              "%shelp NAME explains one. [built in]; given as KEY=VALUE: %strain finetune "
              "data=my.txt steps=200",
@@ -164,7 +153,7 @@ static int show_formats(enum table_format format, bool shell)
         }
     }
     if (format != TABLE_TEXT)
-        return print_table(&t, rc, format);
+        return help_table(&t, rc, format);
     table_release(&t);
     return rc;
 }

@@ -1,8 +1,7 @@
 /* A file that is at fault costs its own documents, and none that were read before it. */
-#include "tests/lib/data_set.h"
+#include "tests/lib/prepared.h"
 
 #include "model/base/par.h"
-#include "train/prepare/prepare.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -35,16 +34,9 @@ static struct notes notes;
 
 static int prepare(struct prepare_report *r, const char *in, const char *out)
 {
-    struct prepare_config c;
     const struct progress p = {.step = step_then, .note = note_then, .user = &notes};
-    char *from = data_path(in), *to = data_path(out);
     notes = (struct notes){0};
-    assert_ok(prepare_config_init(&c));
-    int rc = prepare_run(r, &c, from, to, data_tokenizer, true, &p);
-    prepare_config_release(&c);
-    mem_free(from);
-    mem_free(to);
-    return rc;
+    return prepare_with(r, in, out, NULL, data_tokenizer, &p);
 }
 
 /* The names and the texts by turns. */

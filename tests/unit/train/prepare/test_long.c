@@ -1,25 +1,16 @@
 /* Long lines, records, words and documents: in parts, or refused by a limit that has a name. */
-#include "tests/lib/data_set.h"
+#include "tests/lib/prepared.h"
 
 #include "model/base/json.h"
 #include "model/base/rng.h"
 #include "train/data/text_reader.h"
 #include "train/prepare/output.h"
-#include "train/prepare/prepare.h"
 
 enum { LONG = 3500000 };
 
 static int prepare(struct prepare_report *r, const char *in, const char *out, const char *word)
 {
-    struct prepare_config c;
-    char *from = data_path(in), *to = data_path(out);
-    assert_ok(prepare_config_init(&c));
-    assert_ok(prepare_config_set(&c, word));
-    int rc = prepare_run(r, &c, from, to, data_tokenizer, true, NULL);
-    prepare_config_release(&c);
-    mem_free(from);
-    mem_free(to);
-    return rc;
+    return prepare_with(r, in, out, WORDS(word), data_tokenizer, NULL);
 }
 
 /* Words and numbers; `bytes` of them. */

@@ -1,10 +1,9 @@
 /* Texts become token files: the same bytes for any team, whole or not at all, and what training
  * reads from them is the text. */
-#include "tests/lib/data_set.h"
+#include "tests/lib/prepared.h"
 
 #include "model/base/par.h"
 #include "train/prepare/convert.h"
-#include "train/prepare/prepare.h"
 #include "train/data/tfrecord.h"
 
 #include <sys/stat.h>
@@ -14,19 +13,8 @@ enum { LINES = 3000 };
 static int prepare(struct prepare_report *r, const char *in, const char *out,
                    const char *const *words, const struct progress *p)
 {
-    struct prepare_config c;
-    char *from = data_path(in), *to = data_path(out);
-    assert_ok(prepare_config_init(&c));
-    for (; words != NULL && *words != NULL; words++)
-        assert_ok(prepare_config_set(&c, *words));
-    int rc = prepare_run(r, &c, from, to, data_tokenizer, true, p);
-    prepare_config_release(&c);
-    mem_free(from);
-    mem_free(to);
-    return rc;
+    return prepare_with(r, in, out, words, data_tokenizer, p);
 }
-
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* Documents of all lengths, some more than once but for case and spaces. */
 static void write_texts(void)
@@ -378,41 +366,17 @@ static void what_cannot_be_is_said(void **state)
     mem_free(out);
 }
 
-/* The k-th allocation fails, for each k: a sentence, no file, and nothing is lost (ASan). */
 static void no_memory_is_survived(void **state)
 {
     (void)state;
-    struct prepare_report r;
-    static const char *const words[] = {"split=0.5,0.5", "duplicates=near", "shuffle=on", NULL};
-    assert_ok(par_open(1, false)); /* a team of its own would be made while memory is short */
     assert_ok(mkdir(scratch_path(&data_scratch, "few"), 0700));
     data_text("few/a.txt", "one day <|endoftext|> another day with more words than five");
     data_text("few/b.csv", "text\n\"a, b\"\n");
     data_text("few/c.xml", "<mediawiki><page><title>T</title><ns>0</ns><revision><text>'''T''' of "
                            "{{convert|5|km|{{nowrap|mi}}}} [[a|b]]\n== H ==\n* item</text>"
                            "</revision></page></mediawiki>");
-    int rc = -1;
-    for (uint64_t k = 1; rc != 0; k++) {
-        struct prepare_config c;
-        char *in = data_path("few"), *out = data_path("memory");
-        assert_ok(prepare_config_init(&c));
-        for (int i = 0; words[i] != NULL; i++)
-            assert_ok(prepare_config_set(&c, words[i]));
-        mem_fail_at(k);
-        rc = prepare_run(&r, &c, in, out, data_tokenizer, false, NULL);
-        mem_fail_at(0);
-        if (rc != 0) {
-            if (rc != ERR_NOMEM)
-                fail_msg("allocation %d: %s", (int)k, err_text());
-            assert_false(file_exists(scratch_path(&data_scratch, "memory-train.idx")));
-        }
-        assert_true(k < 100000);
-        prepare_config_release(&c);
-        mem_free(in);
-        mem_free(out);
-    }
-    assert_int_equal(r.documents, 4);
-    par_close();
+    prepare_without_memory("few", "memory", WORDS("split=0.5,0.5", "duplicates=near", "shuffle=on"),
+                           "memory-train.idx", 4);
 }
 
 int main(void)

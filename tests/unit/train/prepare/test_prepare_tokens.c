@@ -1,37 +1,18 @@
 /* Token files are split, shuffled and sifted as the texts are that they were made of. */
-#include "tests/lib/data_set.h"
+#include "tests/lib/prepared.h"
 
 #include "model/base/par.h"
 #include "train/prepare/convert.h"
-#include "train/prepare/prepare.h"
 
 #include <sys/stat.h>
 
 enum { LINES = 700 };
-
-static int prepare_with(struct prepare_report *r, const char *in, const char *out,
-                        const char *const *words, const struct tokenizer *t,
-                        const struct progress *p)
-{
-    struct prepare_config c;
-    char *from = data_path(in), *to = data_path(out);
-    assert_ok(prepare_config_init(&c));
-    for (; words != NULL && *words != NULL; words++)
-        assert_ok(prepare_config_set(&c, *words));
-    int rc = prepare_run(r, &c, from, to, t, true, p);
-    prepare_config_release(&c);
-    mem_free(from);
-    mem_free(to);
-    return rc;
-}
 
 static int prepare(struct prepare_report *r, const char *in, const char *out,
                    const char *const *words)
 {
     return prepare_with(r, in, out, words, data_tokenizer, NULL);
 }
-
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* Lists of the ids of texts, NULL behind the last, as a pickle of protocol 2. */
 static void write_pickle(const char *name, const char *const *lists)
@@ -260,35 +241,12 @@ static void what_cannot_be_is_said(void **state)
                  "was it made with another tokenizer?");
 }
 
-/* The k-th allocation fails, for each k: a sentence, no file, and nothing is lost (ASan). */
 static void no_memory_is_survived(void **state)
 {
     (void)state;
-    struct prepare_report r;
-    static const char *const words[] = {"split=0.5,0.5", "duplicates=near", "shuffle=on", NULL};
-    int rc = -1;
-    assert_ok(par_open(1, false));
-    for (uint64_t k = 1; rc != 0; k++) {
-        struct prepare_config c;
-        char *in = data_path("lists.pkl"), *out = data_path("memory.jsonl");
-        assert_ok(prepare_config_init(&c));
-        for (int i = 0; words[i] != NULL; i++)
-            assert_ok(prepare_config_set(&c, words[i]));
-        mem_fail_at(k);
-        rc = prepare_run(&r, &c, in, out, data_tokenizer, false, NULL);
-        mem_fail_at(0);
-        if (rc != 0) {
-            if (rc != ERR_NOMEM)
-                fail_msg("allocation %d: %s", (int)k, err_text());
-            assert_false(file_exists(scratch_path(&data_scratch, "memory-train.jsonl")));
-        }
-        assert_true(k < 100000);
-        prepare_config_release(&c);
-        mem_free(in);
-        mem_free(out);
-    }
-    assert_int_equal(r.documents, 8);
-    par_close();
+    prepare_without_memory("lists.pkl", "memory.jsonl",
+                           WORDS("split=0.5,0.5", "duplicates=near", "shuffle=on"),
+                           "memory-train.jsonl", 8);
 }
 
 int main(void)

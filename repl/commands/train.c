@@ -21,8 +21,10 @@
 #include "repl/commands/train_report.h"
 #include "repl/commands/train_scaling.h"
 #include "repl/commands/train_words.h"
+#include "train/config/plan.h"
 #include "train/config/resolve.h"
 #include "train/parallel/world.h"
+#include "weights/load.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -136,6 +138,18 @@ static int check_run(struct repl *r, struct run_config *c, const struct model_fi
     return rc == 0 ? run_check_first(c, &r->model->config, r->model) : rc;
 }
 
+/* Beside the model to talk to. */
+static int check_memory(const struct repl *r, const struct run_config *c,
+                        const struct model_files *named)
+{
+    enum dtype held;
+    if (named->path == NULL)
+        return run_config_fits(c, &r->model->config, r->model->params.dtype);
+    int rc = repl_memory_dtype(&held, (enum precision_choice)r->options.settings.device.dtype);
+    return rc == 0 ? run_config_fits(c, &named->source.config, load_dtype(&named->source, held))
+                   : options_blame(&r->options, OPTION(device.dtype));
+}
+
 /* A new run, c resolved. */
 static int begin_run(struct repl *r, const struct run_config *c, struct model_files *named)
 {
@@ -143,7 +157,9 @@ static int begin_run(struct repl *r, const struct run_config *c, struct model_fi
     const bool brings = named->path != NULL;
     struct model *fresh = NULL;
     struct run *run = NULL;
-    int rc = unsaved_put_away(r, DISCARD_TRAIN, brings ? UNSAVED_MODEL : 0);
+    int rc = check_memory(r, c, named);
+    if (rc == 0)
+        rc = unsaved_put_away(r, DISCARD_TRAIN, brings ? UNSAVED_MODEL : 0);
     if (rc != 0)
         return rc;
     if (brings)

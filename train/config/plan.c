@@ -1,5 +1,6 @@
 #include "train/config/plan.h"
 
+#include "model/base/err.h"
 #include "train/config/devices.h"
 #include "train/config/moments.h"
 #include "train/config/phased_plan.h"
@@ -12,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 void run_config_step(const struct run_config *c, const struct config *shape,
@@ -286,6 +288,27 @@ int run_config_memory(struct run_memory *out, const struct run_config *c,
                                     : &out->rest) += m.parts[i].bytes;
     out->disk = rc == 0 ? m.moments.disk + m.phased.disk : 0;
     return rc;
+}
+
+int run_config_fits(const struct run_config *c, const struct config *shape, enum dtype held)
+{
+    /* The plan may be a little more than the run takes. */
+    const double margin = 1.1;
+    struct run_memory m;
+    struct sysinfo here;
+    char size[32], machine[32];
+    int rc = run_config_memory(&m, c, shape, held);
+    if (rc != 0 || sysinfo(&here) != 0)
+        return rc;
+    const double needed = m.of_layers + m.activations + m.rest,
+                 there = ((double)here.totalram + (double)here.totalswap) * here.mem_unit;
+    if (needed <= there * margin)
+        return 0;
+    return err_set(
+        ERR_RANGE,
+        "the run takes %s of memory, this machine has %s: phased=on trains it from disk, "
+        "recompute=all or a smaller micro_batch_size takes less (--plan shows the parts)",
+        size_text(size, needed), size_text(machine, there));
 }
 
 /* Bytes of weight, gradient and moments where all are in memory. */

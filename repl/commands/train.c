@@ -146,8 +146,9 @@ static int check_memory(const struct repl *r, const struct run_config *c,
     if (named->path == NULL)
         return run_config_fits(c, &r->model->config, r->model->params.dtype);
     int rc = repl_memory_dtype(&held, (enum precision_choice)r->options.settings.device.dtype);
-    return rc == 0 ? run_config_fits(c, &named->source.config, load_dtype(&named->source, held))
-                   : options_blame(&r->options, OPTION(device.dtype));
+    return rc == 0
+               ? run_config_fits(c, &named->source.table.config, load_dtype(&named->source, held))
+               : options_blame(&r->options, OPTION(device.dtype));
 }
 
 /* A new run, c resolved. */

@@ -34,6 +34,11 @@ enum dtype tensor_dtype(const struct param_tensor *t, enum dtype dtype)
     return linear_dtype(dtype, t->kind == PARAM_CONV1D ? t->rows : t->cols);
 }
 
+size_t tensor_copy_bytes(void)
+{
+    return 2 * HELD * sizeof(float);
+}
+
 static float element_to_f32(const void *src, size_t i, enum dtype d)
 {
     if (d == DTYPE_F32)

@@ -26,6 +26,8 @@ struct tensor_copy {
  */
 int tensor_copy_write(struct tensor_copy *c, const struct param_tensor *t,
                       const struct tensor_reader *r, enum dtype dtype, bool out_major);
+/* The memory that it takes. */
+size_t tensor_copy_bytes(void);
 void tensor_copy_release(struct tensor_copy *c);
 /* Note values that became infinite in dtype, and values that were NaN or infinite, if there were
  * any. */

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# seconds: 300
+# What the plan says of each process's memory is what it takes, in steps and with a checkpoint.
+. "$(dirname "$0")/../cli/lib.sh.inc"
+. tests/mpi/mpi.sh.inc
+MODEL=${MODEL%%,*},n_layer=6,n_embd=512,n_head=8,vocab_size=8000,n_positions=128
+cd "$TMPDIR" || exit 1
+STEPS=1000000
+
+peaks() { for pid in "${ranks[@]}"; do sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$pid/status"; done | paste -sd ' '; }
+# plan WORDS...: MiB of each rank, and what rank 0 and the others have more while they write a checkpoint.
+plan() {
+    "$PRATTLE" $(words planned "$@") --plan |
+        sed -nE 's/^  [0-9] .* ([0-9.]+) MiB$/\1/p; s/^  rank 0 has ([0-9.]+) MiB more .* others ([0-9.]+) MiB$/\1 \2/p' | paste -sd ' '
+}
+# ratios SAVED: of each rank, measured by planned; with SAVED 1, of what it has with a checkpoint.
+ratios() {
+    awk -v plan="$planned" -v peaks="$peak" -v saved="$1" 'BEGIN {
+        n = split(peaks, peak)
+        split(plan, of)
+        for (i = 1; i <= n; i++) {
+            more = i == 1 ? of[n + 1] : of[n + 2]
+            printf "%.3f ", peak[i] / 1024 / (of[i] + saved * more)
+        }
+    }'
+}
+# near RATIOS: how many are within 5 % of 1, and how many there are.
+near() { awk '{ for (i = 1; i <= NF; i++) if ($i > 0.95 && $i < 1.05) near++; print near + 0, NF }' <<<"$1"; }
+# measure SAVE_EVERY WORDS...: the peaks in kB of the processes once they have done two steps, and saved them.
+measure() {
+    local every=$1; shift
+    rm -rf large
+    set -m
+    "$PRATTLE" $(words "$TMPDIR/large" save_every=$every log_every=1 "$@") >log 2>err &
+    launcher=$!
+    set +m
+    for _ in $(seq 3000); do
+        if [ "$every" -eq 0 ]; then [ "$(grep -c ^step log)" -ge 2 ] && break; else [[ $(newest large) > step-000001 ]] && break; fi
+        kill -0 $launcher 2>/dev/null || break
+        sleep 0.02
+    done
+    find_processes && peak=$(peaks) || peak=
+    kill -INT $launcher 2>/dev/null; wait $launcher
+}
+while read -r n_ranks layout; do
+    words="micro_batch_size=4 sequence_length=128 gradient_blocks=1 $layout"
+    planned=$(plan $words)
+    measure 0 $words
+    got=$(ratios 0)
+    is "$layout: steps take what is planned, measured / planned $got" "$n_ranks $n_ranks" "$(near "$got")"
+    measure 1 $words
+    got=$(ratios 1)
+    is "  and checkpoints too, $got" "$n_ranks $n_ranks" "$(near "$got")"
+done <<'LAYOUTS'
+2 layers_per_device=[3,3]
+2 tensor_parallel=2
+4 layers_per_device=[3,3] tensor_parallel=2
+LAYOUTS
+finish

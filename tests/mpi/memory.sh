@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# suite: long
 # seconds: 300
 # What the plan says of each process's memory is what it takes, in steps and with a checkpoint.
 . "$(dirname "$0")/../cli/lib.sh.inc"

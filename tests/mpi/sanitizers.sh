@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# suite: check
 # seconds: 600
 # Several processes of the program that AddressSanitizer and UndefinedBehaviorSanitizer watch: nothing is found, and
 # they leave what the release's leave. Leaks are not looked for, since MPI's own libraries leave much behind.

@@ -5,6 +5,7 @@
 #include "model/base/file.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "model/base/words.h"
 #include "repl/commands/eval_report.h"
 #include "repl/commands/help_text.h"
 #include "repl/terminal/pager.h"
@@ -24,11 +25,20 @@ static int refuse_unknown_eval(const char *name)
 {
     struct buf names = {0};
     char shown[128];
+    const char *words[16] = {"history"};
+    size_t n = 1;
     int rc = 0;
     const struct eval *e;
-    for (int i = 0; (e = eval_at(i)) != NULL && rc == 0; i++)
+    for (int i = 0; (e = eval_at(i)) != NULL && rc == 0; i++) {
         rc = buf_printf(&names, "%s, ", e->name);
-    if (rc == 0)
+        if (n < sizeof words / sizeof *words)
+            words[n++] = e->name;
+    }
+    const char *near = words_nearest(name, words, n);
+    if (rc == 0 && near != NULL)
+        rc = err_set(ERR_MISSING, "there is no evaluation and no file %s; did you mean %s?",
+                     file_show(shown, sizeof shown, name), near);
+    else if (rc == 0)
         rc = err_set(ERR_MISSING, "there is no evaluation and no file %s; eval takes %sor a file",
                      file_show(shown, sizeof shown, name), buf_text(&names));
     buf_release(&names);

@@ -71,12 +71,12 @@ const struct setting *settings_table_by_letter(const struct settings_table *t, c
 }
 
 /* The suggestion is a "section.name" for a name with a point (the same name in another section, if
- * there is one), else a name. */
+ * there is one), else a name or one of a row's other names. */
 static int refuse_row(const struct settings_table *t, const char *name, bool settable)
 {
-    const char *point = t->sections ? strrchr(name, '.') : NULL, *names[MAX_ROWS];
-    char full[MAX_ROWS][FULL_NAME], shown[80];
-    size_t n = 0;
+    const char *point = t->sections ? strrchr(name, '.') : NULL, *names[2 * MAX_ROWS];
+    char full[MAX_ROWS][FULL_NAME], others[MAX_ROWS][FULL_NAME], shown[80];
+    size_t n = 0, n_others = 0;
     for (int i = 0; i < t->n && n < MAX_ROWS; i++) {
         const struct setting *row = &t->rows[i];
         if (settable && row->call_only)
@@ -87,6 +87,15 @@ static int refuse_row(const struct settings_table *t, const char *name, bool set
                            file_show(shown, sizeof shown, name), full[n]);
         names[n] = point != NULL ? full[n] : row->name;
         n++;
+    }
+    for (int i = 0; i < t->n && point == NULL; i++) {
+        const char *p = settable && t->rows[i].call_only ? NULL : t->rows[i].also;
+        while (p != NULL && *p != '\0' && n_others < MAX_ROWS) {
+            int length = (int)strcspn(p, "|");
+            snprintf(others[n_others], FULL_NAME, "%.*s", length, p);
+            names[n++] = others[n_others++];
+            p += length + (p[length] == '|');
+        }
     }
     return setting_unknown(name, names, n);
 }

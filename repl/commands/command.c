@@ -13,7 +13,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { MAX_NAMES = 64 };
+enum { MAX_NAMES = 64, MAX_SETTINGS = 256, BEGINNING = 3 };
 
 static const struct command *table; /* the last has no name */
 
@@ -73,9 +73,33 @@ const char *command_nearest(const char *name, bool shell)
     return words_nearest(name, names, n);
 }
 
-static int refuse_unknown_command(const char *name)
+/* The command at the prompt that the name is near, or begins with: regen of "regenerate". */
+static const char *meant_command(const char *name)
 {
     const char *near = command_nearest(name, false);
+    const struct command *c;
+    for (int i = 0; (c = command_at(i)) != NULL && near == NULL; i++) {
+        const size_t n = strlen(c->name);
+        if ((c->flags & IN_REPL) && n >= BEGINNING && strncmp(name, c->name, n) == 0)
+            near = c->name;
+    }
+    return near;
+}
+
+static const char *nearest_setting(const char *name)
+{
+    const char *names[MAX_SETTINGS];
+    size_t n = 0;
+    const struct setting *row;
+    for (int i = 0; (row = settings_table_at(&options_table, i)) != NULL && n < MAX_SETTINGS; i++)
+        if (!row->call_only)
+            names[n++] = row->name;
+    return words_nearest(name, names, n);
+}
+
+static int refuse_unknown_command(const char *name)
+{
+    const char *near = meant_command(name), *setting = nearest_setting(name);
     const struct setting *row = settings_table_find(&options_table, name);
     char *shown = file_visible(name);
     if (row != NULL && !row->call_only)
@@ -83,6 +107,8 @@ static int refuse_unknown_command(const char *name)
                 row->name, row->name, row->name);
     else if (near != NULL)
         err_set(ERR_MISSING, "there is no command :%s; did you mean :%s?", shown, near);
+    else if (setting != NULL)
+        err_set(ERR_MISSING, "there is no command :%s; did you mean `:set %s`?", shown, setting);
     else
         err_set(ERR_MISSING,
                 "there is no command :%s; :help lists them, :: begins a text with :", shown);

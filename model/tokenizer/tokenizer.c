@@ -9,6 +9,7 @@
 #include "model/tokenizer/word_cache.h"
 
 #include <string.h>
+#include <utf8proc.h>
 
 struct tokenizer {
     struct token_table table;
@@ -82,15 +83,19 @@ struct encode_scratch {
 /* ERR_RANGE, showing the character in which byte `at` lies, which cannot be encoded. */
 static int refuse_byte(const struct tokenizer *t, const char *text, size_t n, size_t at)
 {
-    size_t length = 1;
+    utf8proc_int32_t c;
     while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80)
         at--;
-    char_class(text + at, n - at, &length);
+    const utf8proc_ssize_t length =
+        utf8proc_iterate((const utf8proc_uint8_t *)text + at, (utf8proc_ssize_t)(n - at), &c);
+    if (length < 1)
+        return err_set(ERR_RANGE, "the vocabulary of %d tokens lacks the byte 0x%02X",
+                       t->table.n_tokens, (unsigned char)text[at]);
     char raw[8] = {0}, shown[64];
-    memcpy(raw, text + at, length);
-    return err_set(ERR_RANGE, "the vocabulary of %d tokens has no sign for \"%s\"",
-                   t->table.n_tokens,
-                   raw[0] == '\0' ? "\\x00" : file_show(shown, sizeof shown, raw));
+    memcpy(raw, text + at, (size_t)length);
+    return err_set(ERR_RANGE, "the vocabulary of %d tokens lacks the character U+%04X (%s)",
+                   t->table.n_tokens, (unsigned)c,
+                   c == 0 ? "NUL" : file_show(shown, sizeof shown, raw));
 }
 
 /* One pre-token, for whose ids there is room. */

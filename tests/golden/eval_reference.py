@@ -8,7 +8,7 @@ Languini define them.
     tests/golden/eval_reference.py DATA
         makes tests/golden/eval/tiny-random-gpt2.json and SLM_4096.json: all of WikiText's test text and
         of LAMBADA under those models of DATA/weights, in float32. tiny-random-gpt2, which has no vocabulary, gets GPT-2's first 999
-        tokens and <|endoftext|>; from the text for SLM_4096 go the bytes it has no sign for.
+        tokens and <|endoftext|>; from the text for SLM_4096 go the bytes it lacks.
     tests/golden/eval_reference.py wikitext|ptb|lambada|strict|text MODEL FILE [SEQ_LENGTH [OVERLAP]]
         prints the figures of a folder in Hugging Face's layout with vocab.json and merges.txt
 """
@@ -278,7 +278,7 @@ def random_model(data):
 
 
 def character_model(data):
-    """SLM_4096, whose context holds 128, and the text without the bytes it has no sign for."""
+    """SLM_4096, whose context holds 128, and the text without the bytes it lacks."""
     folder = os.path.join(data, "weights", "SLM_4096")
     vocab = json.loads(read(folder, "vocab.json"))
     signs = {b for b, c in SIGNS.items() if c in vocab}

@@ -124,9 +124,9 @@ static void what_cannot_be_said_is_refused(void **state)
     struct ids ids = {0};
     static const struct {
         const char *text, *sentence;
-    } rows[] = {{"ab \xc3\xa9t", "the vocabulary of 101 tokens has no sign for \"\xc3\xa9\""},
-                {"ab\n", "the vocabulary of 101 tokens has no sign for \"\\x0a\""},
-                {"x\xff", "the vocabulary of 101 tokens has no sign for \"\\xff\""}};
+    } rows[] = {{"ab \xc3\xa9t", "the vocabulary of 101 tokens lacks the character U+00E9 (\xc3\xa9)"},
+                {"ab\n", "the vocabulary of 101 tokens lacks the character U+000A (\\x0a)"},
+                {"x\xff", "the vocabulary of 101 tokens lacks the byte 0xFF"}};
     assert_ok(tokenizer_encode(t, &ids, "a", 1, ENCODE_TEXT));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(tokenizer_encode(t, &ids, rows[i].text, strlen(rows[i].text), 0),
@@ -169,15 +169,15 @@ static void characters_without_bytes_are_encoded(void **state)
     assert_string_equal(buf_text(&back), text);
     static const struct {
         const char *text, *shown;
-    } rows[] = {{"a\xc3\xa9\xc3\xa8", "\xc3\xa8"},
-                {"\xc3\xa9\xa9", "\\xa9"},
-                {"\xc3\xaa", "\xc3\xaa"},
-                {"a\xe2\x82", "\\xe2"},
-                {"n\xc3\xa8", "n"},
-                {"\xc3\xa9z", "z"}};
+    } rows[] = {{"a\xc3\xa9\xc3\xa8", "character U+00E8 (\xc3\xa8)"},
+                {"\xc3\xa9\xa9", "byte 0xA9"},
+                {"\xc3\xaa", "character U+00EA (\xc3\xaa)"},
+                {"a\xe2\x82", "byte 0xE2"},
+                {"n\xc3\xa8", "character U+006E (n)"},
+                {"\xc3\xa9z", "character U+007A (z)"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char sentence[100];
-        snprintf(sentence, sizeof sentence, "the vocabulary of %d tokens has no sign for \"%s\"", N,
+        snprintf(sentence, sizeof sentence, "the vocabulary of %d tokens lacks the %s", N,
                  rows[i].shown);
         assert_fails(tokenizer_encode(t, &ids, rows[i].text, strlen(rows[i].text), ENCODE_TEXT),
                      ERR_RANGE, sentence);

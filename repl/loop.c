@@ -42,11 +42,13 @@ static struct line_config line_settings(const struct repl *r)
 
 static int run_plain_word(struct repl *r, const char *line, const char *command)
 {
-    const char *word = line + strspn(line, " \t\n");
-    int rc = command_run_line(r, command), n = (int)strcspn(word, " \t\n");
+    const char *typed = line + strspn(line, " \t\n");
+    int rc = command_run_line(r, command), n = (int)strlen(typed);
+    while (n > 0 && strchr(" \t\n", typed[n - 1]) != NULL)
+        n--;
     if (rc == 0 && !r->told_plain)
-        wrap_say(stdout, term_dim(stdout), "(%.*s alone is :%s; ::%.*s is a prompt)", n, word,
-                 command, n, word);
+        wrap_say(stdout, term_dim(stdout), "(%.*s%s is :%s; ::%.*s is a prompt)", n, typed,
+                 strchr(command, ' ') == NULL ? " alone" : "", command, n, typed);
     r->told_plain = true;
     return rc;
 }
@@ -54,10 +56,11 @@ static int run_plain_word(struct repl *r, const char *line, const char *command)
 /* A line that begins with ":" is a command, "::" a text that begins with one. */
 static int run_line(struct repl *r, const char *text, size_t n)
 {
+    char command[PLAIN_COMMAND_BYTES];
     if (text[0] == ':' && text[1] != ':')
         return command_run_line(r, text + 1);
-    if (plain_command(text) != NULL)
-        return run_plain_word(r, text, plain_command(text));
+    if (plain_command(command, text))
+        return run_plain_word(r, text, command);
     const char *prompt = text[0] == ':' ? plain_prompt(text) : text;
     return answer_prompt(r, prompt, n - (size_t)(prompt - text));
 }

@@ -69,6 +69,9 @@ int cmd_help(struct repl *r, const struct call *c)
                        format == HELP_MAN ? "man" : "bash", file_quote(c->words[0]));
     if (format >= HELP_MAN)
         return print_document(format == HELP_MAN ? help_man_page : help_bash_completion);
+    /* The page of a command has all its arguments: `help eval lambada` is `help eval`. */
+    if (c->n > 1 && command_called(c->words[0] + (*c->words[0] == ':')) == NULL)
+        return command_usage(c, "[NAME]");
     if (c->n > 0)
         return explain_name(r, c->words[0], c->shell);
     if (format != TABLE_TEXT)

@@ -1,5 +1,8 @@
 #include "repl/commands/plain_words.h"
 
+#include "repl/commands/command.h"
+
+#include <stdio.h>
 #include <string.h>
 
 static const char *const words[][2] = {
@@ -7,18 +10,28 @@ static const char *const words[][2] = {
     {"/exit", "quit"}, {"quit", "quit"},  {"/quit", "quit"}, {"bye", "quit"}, {"/bye", "quit"},
 };
 
-const char *plain_command(const char *line)
+static const char *command_of(const char *word)
 {
-    size_t from = strspn(line, " \t\n"), n = strcspn(line + from, " \t\n");
-    if (line[from + n + strspn(line + from + n, " \t\n")] != '\0')
-        return NULL;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i][0]) == n && strncmp(words[i][0], line + from, n) == 0)
+        if (strcmp(words[i][0], word) == 0)
             return words[i][1];
     return NULL;
 }
 
+bool plain_command(char out[PLAIN_COMMAND_BYTES], const char *line)
+{
+    char word[2][PLAIN_COMMAND_BYTES / 2], more;
+    const int n = sscanf(line, " %31s %31s %c", word[0], word[1], &more);
+    const char *command = n < 1 || n > 2 ? NULL : command_of(word[0]);
+    if (command == NULL || (n == 2 && (strcmp(command, "help") != 0 ||
+                                       command_called(word[1] + (word[1][0] == ':')) == NULL)))
+        return false;
+    snprintf(out, PLAIN_COMMAND_BYTES, "%s%s%s", command, n == 2 ? " " : "", n == 2 ? word[1] : "");
+    return true;
+}
+
 const char *plain_prompt(const char *line)
 {
-    return plain_command(line + 2) != NULL ? line + 2 : line + 1;
+    char command[PLAIN_COMMAND_BYTES];
+    return plain_command(command, line + 2) ? line + 2 : line + 1;
 }

@@ -5,6 +5,7 @@
 #include "model/base/file.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "model/base/words.h"
 #include "repl/commands/commands.h"
 #include "repl/terminal/plot.h"
 #include "repl/session/repl.h"
@@ -191,6 +192,26 @@ static bool has_curve(const struct request *q, const char *name)
 }
 
 /* Whether what was asked for is in the run's file; the sentence lists what is. */
+/* The nearest of the run's curves to a name that is none of them. */
+static int refuse_curve(const struct request *q, const char *named, const char *all)
+{
+    enum { MOST = 64 };
+    const char *names[MOST], *name;
+    json_t *value;
+    size_t n = 0;
+    json_object_foreach(q->found, name, value)
+    {
+        if (n < MOST)
+            names[n++] = name;
+    }
+    const char *near = words_nearest(named, names, n);
+    if (near != NULL)
+        return err_set(ERR_MISSING, "no curve, picture or run's folder %s; did you mean %s?",
+                       file_quote(named), near);
+    return err_set(ERR_MISSING, "no curve, picture or run's folder %s; the run has %s",
+                   file_quote(named), all);
+}
+
 static int check_curve_names(const struct request *q, int n_named)
 {
     struct buf names = {0};
@@ -207,8 +228,7 @@ static int check_curve_names(const struct request *q, int n_named)
             rc = buf_printf(&names, "%s%s", names.n > 0 ? ", " : "", name);
     }
     if (rc == 0 && i < n_named)
-        rc = err_set(ERR_MISSING, "no curve, picture or run's folder %s; the run has %s",
-                     file_quote(q->series[i].name), buf_text(&names));
+        rc = refuse_curve(q, q->series[i].name, buf_text(&names));
     else if (rc == 0)
         rc = err_set(ERR_MISSING, "the run has no %s to plot over; it has %s", q->over,
                      buf_text(&names));

@@ -237,6 +237,15 @@ static const struct setting *find_called(struct repl *r, const char *name, size_
     return *rc == 0 ? o : NULL;
 }
 
+/* A letter is short, and in JSON another's: n there is the number of answers. */
+static void say_meant(const struct repl *r, const struct setting *o)
+{
+    struct buf value = {0};
+    if (settings_list_value(&value, &r->options, o) == 0)
+        wrap_say(stdout, term_dim(stdout), "%s %s", o->name, buf_text(&value));
+    buf_release(&value);
+}
+
 int cmd_set(struct repl *r, const struct call *c)
 {
     const char *text = c->text + strspn(c->text, " \t\n");
@@ -254,6 +263,8 @@ int cmd_set(struct repl *r, const struct call *c)
             value += 1 + strspn(value + 1, " \t\n");
         const char *end = assigned ? next_assignment(value) : value + strlen(value);
         rc = set_or_show(r, o, value, (size_t)(end - value));
+        if (rc == 0 && *value != '\0' && n == 1)
+            say_meant(r, o);
         text = end;
     }
     return rc;

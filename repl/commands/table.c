@@ -212,7 +212,7 @@ const struct command command_table[] = {
 {.name = "history", .group = "Session", .arguments = "[N]", .max_words = 1, .flags = IN_REPL | MINOR | LISTS, .run = cmd_history,
  .summary = "show the last lines typed",
  .help = "Show the last N lines typed; 20 without N."},
-{.name = "help", .also = "h|?", .group = "Session", .arguments = "[NAME]", .max_words = 1, .flags = BOTH | MINOR | LISTS, .completes = "command setting word", .words = help_topic_name,
+{.name = "help", .also = "h|?", .group = "Session", .arguments = "[NAME]", .max_words = -1, .flags = BOTH | MINOR | LISTS, .completes = "command setting word", .words = help_topic_name,
  .options = "format", .run = cmd_help,
  .summary = "help on a command, setting or topic",
  .help = "List the commands, or explain a command, a setting or a topic.",

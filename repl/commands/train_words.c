@@ -33,6 +33,11 @@ static bool is_settings_name(const char *path)
     return text_ends_in(path, ".yaml") || text_ends_in(path, ".yml") || text_ends_in(path, ".json");
 }
 
+static bool is_text_name(const char *path)
+{
+    return text_ends_in(path, ".txt") || text_ends_in(path, ".md");
+}
+
 /* The file of which the sentence is, by its name alone no file of settings. */
 static const char *find_text(char *const *words, int n, const char *why)
 {
@@ -68,7 +73,10 @@ static int explain_words(int rc, char *const *words, int n)
         return ERR_NOMEM;
     const char *text = find_text(words, n, why);
     const int at = find_apart(words, n);
-    if (text != NULL) {
+    if (text != NULL && is_text_name(text)) {
+        err_set(rc, "%s is a text, not settings: `:train finetune data=%s` trains on it",
+                file_show(shown, sizeof shown, text), file_word(key, sizeof key, text));
+    } else if (text != NULL) {
         err_set(rc, "%s; to train on a text: `:train finetune data=%s`", why,
                 file_word(shown, sizeof shown, text));
     } else if (at > 0) {

@@ -176,7 +176,7 @@ static int take_members(struct json_prompt *p, struct options *o, json_t *object
     {
         if (strcmp(name, "prompt") == 0) {
             if (!json_is_string(value))
-                return err_set(ERR_FORMAT, "prompt must be a text");
+                return err_set(ERR_FORMAT, "prompt must be one text; a line has one prompt");
             p->n = json_string_length(value);
             if ((p->text = mem_alloc(p->n + 1)) == NULL)
                 return ERR_NOMEM;

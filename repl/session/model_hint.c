@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "kvcache/snapshot.h"
+#include "train/run/folder.h"
 #include "weights/find.h"
 #include "weights/tensors/sniff.h"
 
@@ -95,6 +96,15 @@ static int refuse_text(const char *path, const char *prefix)
                    file_quote(path), prefix, use, prefix, use, prefix, use);
 }
 
+/* A folder of runs is no model, but each of them may be. */
+static int refuse_runs(const char *path, const char *newest, const char *prefix)
+{
+    const char *command = *prefix == ':' ? ":load" : "prattle";
+    char shown[256];
+    return err_set(ERR_MISSING, "%s is a folder of runs, not a model; `%s %s` opens the newest",
+                   file_quote(path), command, file_word(shown, sizeof shown, newest));
+}
+
 int model_hint(int rc, const char *path, const char *prefix)
 {
     if (rc == 0 || rc == ERR_INTERRUPTED || rc == ERR_NOMEM)
@@ -105,13 +115,16 @@ int model_hint(int rc, const char *path, const char *prefix)
                        "there is no file or folder %s; %s alone is the model of that name on the Hub, "
                        "random:%s its shape with random weights",
                        file_quote(path), name, name);
-    char *before = mem_strdup(err_text());
+    char *before = mem_strdup(err_text()), *newest = NULL;
     const bool text = before != NULL && is_text_file(path);
     if (before != NULL && !text && is_session_file(path))
         rc = err_set(ERR_FORMAT, "%s is a saved session, not a model; :session load %s opens it",
                      file_quote(path), file_quote(path));
+    else if (before != NULL && file_is_folder(path) && run_folder_latest(&newest, path) == 0)
+        rc = refuse_runs(path, newest, prefix);
     else
         rc = text ? refuse_text(path, prefix) : before != NULL ? err_set(rc, "%s", before) : ERR_NOMEM;
+    mem_free(newest);
     mem_free(before);
     return rc;
 }

@@ -45,7 +45,7 @@ static void json_lines_are_read(void **state)
         {"null", "expected an object"},
         {"{\"prompt\": \"a\",}", "at column 16"},
         {"{}", "there is no \"prompt\""},
-        {"{\"prompt\": 3}", "prompt must be a text"},
+        {"{\"prompt\": 3}", "prompt must be one text; a line has one prompt"},
         {"{\"prompt\": \"a\", \"prompt\": \"b\"}", "not JSON: duplicate"},
         {"{\"prompt\": \"a\", \"tempature\": 1}", "did you mean temperature?"},
         {"{\"prompt\": \"a\", \"threads\": 1}", "threads cannot be given for a single line"},

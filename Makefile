@@ -29,7 +29,7 @@ DEPS_BUILD := gcc make pkg-config libreadline-dev libutf8proc-dev libopenblas-de
               libyaml-dev libssl-dev libarchive-dev zlib1g-dev libexpat1-dev \
               libcurl4-openssl-dev
 DEPS_CHECK := libcmocka-dev xz-utils gnuplot-nox perl-base procps g++ libsentencepiece-dev libopenmpi-dev openmpi-bin
-DEPS_LONG  := valgrind
+DEPS_LONG  := valgrind nftables iproute2
 LIBS       := readline libutf8proc jansson yaml-0.1 libcrypto libarchive zlib expat openblas
 # Opened at run time, when something is downloaded: only its headers are needed to build.
 OPENED     := libcurl

@@ -57,8 +57,9 @@ static int run_plain_word(struct repl *r, const char *line, const char *command)
 static int run_line(struct repl *r, const char *text, size_t n)
 {
     char command[PLAIN_COMMAND_BYTES];
-    if (text[0] == ':' && text[1] != ':')
-        return command_run_line(r, text + 1);
+    const char *colon = plain_colon(text);
+    if (colon != NULL)
+        return command_run_line(r, colon);
     if (plain_command(command, text))
         return run_plain_word(r, text, command);
     const char *prompt = text[0] == ':' ? plain_prompt(text) : text;

@@ -63,11 +63,12 @@ const char *file_show(char *out, size_t n, const char *s)
 const char *file_word(char *out, size_t n, const char *path)
 {
     const bool plain = strpbrk(path, " \t\n'\"\\$&;()*?<>|#`!") == NULL && *path != '\0';
-    if (plain || strchr(path, '\'') != NULL || n < 8)
+    const char *quote = strchr(path, '\'') == NULL ? "'" : "\"";
+    if (plain || (*quote == '"' && strpbrk(path, "\"\\$`!") != NULL) || n < 8)
         return file_show(out, n, path);
-    out[0] = '\'';
+    out[0] = *quote;
     file_show(out + 1, n - 2, path);
-    strcat(out, "'");
+    strcat(out, quote);
     return out;
 }
 

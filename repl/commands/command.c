@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "model/base/words.h"
 #include "repl/commands/train_words.h"
+#include "repl/commands/typed_path.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/pager.h"
 #include "repl/terminal/progress.h"
@@ -102,7 +103,11 @@ static int refuse_unknown_command(const char *name)
     const char *near = meant_command(name), *setting = nearest_setting(name);
     const struct setting *row = settings_table_find(&options_table, name);
     char *shown = file_visible(name);
-    if (row != NULL && !row->call_only)
+    if (*name == '\0')
+        err_set(ERR_MISSING,
+                "a command's name follows its colon; :help lists them, :: begins a text "
+                "with :");
+    else if (row != NULL && !row->call_only)
         err_set(ERR_MISSING, "%s is a setting: `:set %s` shows it, `:set %s VALUE` changes it",
                 row->name, row->name, row->name);
     else if (near != NULL)
@@ -132,14 +137,18 @@ int command_check_options(const struct repl *r, const char *name, const char *al
 
 int command_usage(const struct call *c, const char *arguments, ...)
 {
+    const char *prefix = c->shell ? "prattle " : ":";
     struct buf text = {0};
     va_list args;
     va_start(args, arguments);
     int rc = buf_vprintf(&text, arguments, args);
     va_end(args);
     if (rc == 0)
-        rc = err_set(ERR_RANGE, "usage: %s%s%s%s", c->shell ? "prattle " : ":", c->name,
-                     text.n > 0 ? " " : "", buf_text(&text));
+        rc = text.n > 0 && strcmp(c->name, "help") != 0
+                 ? err_set(ERR_RANGE, "usage: %s%s %s; `:help %s` explains", prefix, c->name,
+                           buf_text(&text), c->name)
+                 : err_set(ERR_RANGE, "usage: %s%s%s%s", prefix, c->name, text.n > 0 ? " " : "",
+                           buf_text(&text));
     buf_release(&text);
     return rc;
 }
@@ -164,6 +173,15 @@ static int run_command(struct repl *r, const struct command *c, const struct cal
     return rc;
 }
 
+/* What is wrong may be a path as it was typed. */
+static int run_words(struct repl *r, const struct command *c, const struct call *call)
+{
+    const int rc = run_command(r, c, call);
+    return rc == 0 || rc == ERR_INTERRUPTED || rc == ERR_NOMEM
+               ? rc
+               : typed_path_explain(rc, call->words, c->flags & TAKES_TEXT ? 0 : call->n);
+}
+
 int command_take_word(char **text, char **word)
 {
     char *p = *text + strspn(*text, " \t\n"), *to = p, quote = '\0';
@@ -185,12 +203,16 @@ int command_take_word(char **text, char **word)
     return 0;
 }
 
-/* Cut text into words in place. Returns how many, -1 after an error. */
+/* Cut text into words in place, up to a comment, as in the shell. Returns how many, -1 after an
+ * error. */
 static int split_words(char *text, char **words, int max)
 {
     for (int n = 0;; n++) {
         char *word;
-        if (text[strspn(text, " \t\n")] != '\0' && n == max)
+        text += strspn(text, " \t\n");
+        if (*text == '#')
+            return n;
+        if (*text != '\0' && n == max)
             return err_set(ERR_RANGE, "more than %d words in one command", max), -1;
         if (command_take_word(&text, &word) != 0)
             return -1;
@@ -203,6 +225,7 @@ static int split_words(char *text, char **words, int max)
 int command_run_line(struct repl *r, const char *line)
 {
     char *words[MAX_NAMES];
+    line += strspn(line, " \t\n");
     size_t name_bytes = strcspn(line, " \t\n");
     char *name = mem_sprintf("%.*s", (int)name_bytes, line), *copy = mem_strdup(line + name_bytes);
     const struct command *c = name == NULL ? NULL : command_called(name);
@@ -222,7 +245,7 @@ int command_run_line(struct repl *r, const char *line)
             rc = train_explain_options(rc, words, n < 0 ? 0 : n);
         }
         if (rc == 0)
-            rc = run_command(r, c, &call);
+            rc = run_words(r, c, &call);
         options_clear(&r->options, ORIGIN_CALL);
     }
     mem_free(name);
@@ -242,7 +265,7 @@ int command_run_words(struct repl *r, char **words, int n)
     }
     struct call call = {words[0], buf_text(&text), words + 1, n - 1, true};
     if (rc == 0)
-        rc = run_command(r, c, &call);
+        rc = run_words(r, c, &call);
     buf_release(&text);
     return rc;
 }

@@ -30,6 +30,17 @@ bool plain_command(char out[PLAIN_COMMAND_BYTES], const char *line)
     return true;
 }
 
+const char *plain_colon(const char *line)
+{
+    char name[PLAIN_COMMAND_BYTES];
+    const char *colon = line + strspn(line, " \t");
+    if (colon[0] != ':' || colon[1] == ':')
+        return NULL;
+    return colon == line || (sscanf(colon + 1, "%63s", name) == 1 && command_called(name) != NULL)
+               ? colon + 1
+               : NULL;
+}
+
 const char *plain_prompt(const char *line)
 {
     char command[PLAIN_COMMAND_BYTES];

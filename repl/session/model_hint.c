@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "kvcache/snapshot.h"
+#include "repl/session/near_path.h"
 #include "train/run/folder.h"
 #include "weights/find.h"
 #include "weights/tensors/sniff.h"
@@ -89,11 +90,19 @@ static bool is_session_file(const char *path)
 
 static int refuse_text(const char *path, const char *prefix)
 {
-    const char *use = strlen(path) > LONG_NAME ? "FILE" : file_quote(path);
+    char word[2 * LONG_NAME];
+    const char *use = strlen(path) > LONG_NAME ? "FILE" : file_word(word, sizeof word, path);
     return err_set(ERR_FORMAT,
-                   "%s is a text file, not a model; %seval %s measures the model on it, "
-                   "%strain finetune data=%s trains on it, %sbatch %s answers its lines",
+                   "%s is a text file, not a model; `%seval %s` measures the model on it, "
+                   "`%strain finetune data=%s` trains on it, `%sbatch %s` answers its lines",
                    file_quote(path), prefix, use, prefix, use, prefix, use);
+}
+
+static int refuse_session(const char *path)
+{
+    char word[256];
+    return err_set(ERR_FORMAT, "%s is a saved session, not a model; `:session load %s` opens it",
+                   file_quote(path), file_word(word, sizeof word, path));
 }
 
 /* A folder of runs is no model, but each of them may be. */
@@ -111,19 +120,21 @@ int model_hint(int rc, const char *path, const char *prefix)
         return rc;
     const char *name = base_name(path);
     if (!file_exists(path) && !weights_is_hub_name(path) && is_published_name(name))
-        return err_set(ERR_MISSING,
-                       "there is no file or folder %s; %s alone is the model of that name on the Hub, "
-                       "random:%s its shape with random weights",
-                       file_quote(path), name, name);
+        return err_set(
+            ERR_MISSING,
+            "there is no file or folder %s; %s alone is the model of that name on the Hub, "
+            "random:%s its shape with random weights",
+            file_quote(path), name, name);
     char *before = mem_strdup(err_text()), *newest = NULL;
     const bool text = before != NULL && is_text_file(path);
     if (before != NULL && !text && is_session_file(path))
-        rc = err_set(ERR_FORMAT, "%s is a saved session, not a model; :session load %s opens it",
-                     file_quote(path), file_quote(path));
+        rc = refuse_session(path);
     else if (before != NULL && file_is_folder(path) && run_folder_latest(&newest, path) == 0)
         rc = refuse_runs(path, newest, prefix);
+    else if (text)
+        rc = refuse_text(path, prefix);
     else
-        rc = text ? refuse_text(path, prefix) : before != NULL ? err_set(rc, "%s", before) : ERR_NOMEM;
+        rc = before == NULL ? ERR_NOMEM : near_path_explain(err_set(rc, "%s", before), path);
     mem_free(newest);
     mem_free(before);
     return rc;

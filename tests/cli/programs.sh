@@ -122,9 +122,9 @@ rm -f "$TMPDIR"/wordless/{vocab.json,merges.txt,tokenizer.json}
 refuse "a text for a model without a tokenizer" "tokenizer.json); \`prattle generate --ids 1,2,3 --output ids\` takes and prints token IDs" "$TMPDIR/wordless" -p a
 is "  which it does" 4 "$("$PRATTLE" generate --model "$TMPDIR/wordless" --ids 1,2,3 -n 4 --output ids | tr , '\n' | grep -c .)"
 printf 'Once upon a time, \xc3\xa9.\n' >"$TMPDIR/my.txt"
-refuse "a text is no model" "my.txt is a text file, not a model; prattle eval $TMPDIR/my.txt measures the model on it, prattle train finetune data=$TMPDIR/my.txt trains on it, prattle batch $TMPDIR/my.txt answers its lines" "$TMPDIR/my.txt" -p a
+refuse "a text is no model" "my.txt is a text file, not a model; \`prattle eval $TMPDIR/my.txt\` measures the model on it, \`prattle train finetune data=$TMPDIR/my.txt\` trains on it, \`prattle batch $TMPDIR/my.txt\` answers its lines" "$TMPDIR/my.txt" -p a
 mkdir -p "$TMPDIR/$(printf '%080d' 0)" && cp "$TMPDIR/my.txt" "$TMPDIR/$(printf '%080d' 0)"
-refuse "  of a long name" "prattle batch FILE answers its lines" "$TMPDIR/$(printf '%080d' 0)/my.txt" -p a
+refuse "  of a long name" "\`prattle batch FILE\` answers its lines" "$TMPDIR/$(printf '%080d' 0)/my.txt" -p a
 printf '\xff\xfe\x00' >"$TMPDIR/my.dat"
 is "other bytes are no text" 0 "$(p "$TMPDIR/my.dat" -p a | grep -c 'text file')"
 printf 'a text' >"$TMPDIR/my.gguf"

@@ -239,7 +239,8 @@ static void bad_lines_are_explained(void **state)
     struct repl *r = *state;
     assert_refused(r, "lod", "there is no command :lod; did you mean :load?");
     assert_refused(r, "xyzzyx", ":help lists them");
-    assert_refused(r, "", "there is no command :");
+    assert_refused(r, "", "a command's name follows its colon");
+    assert_refused(r, "convert #a b", "usage: :convert IN OUT [TEXT]; `:help convert` explains");
     assert_refused(r, "logits a", "logits is for the shell");
     assert_refused(r, "convert a", "usage: :convert IN OUT");
     assert_refused(r, "convert a b c d", "usage: :convert IN OUT [TEXT]");
@@ -247,7 +248,8 @@ static void bad_lines_are_explained(void **state)
     assert_refused(r, "convert a \"b", "a quote (\") is not closed");
     assert_refused(r, "convert a b --all", "convert does not take --all");
     assert_refused(r, "convert a b --frce", "did you mean force?");
-    assert_refused(r, "convert a b --dtype fp7", "dtype is fp7, must be auto, fp16, fp32, q8 or bf16");
+    assert_refused(r, "convert a b --dtype fp7",
+                   "dtype is fp7, must be auto, fp16, fp32, q8 or bf16");
     assert_refused(r, "save x", "no model");
     assert_refused(r, "continue", "no model");
     assert_refused(r, "load", "which model?");

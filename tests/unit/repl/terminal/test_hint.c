@@ -36,7 +36,8 @@ static void a_path_is_one_word(void **state)
     char out[64];
     assert_string_equal(file_word(out, sizeof out, "runs/a-b_1.x"), "runs/a-b_1.x");
     assert_string_equal(file_word(out, sizeof out, "runs/my run"), "'runs/my run'");
-    assert_string_equal(file_word(out, sizeof out, "it's"), "it's");
+    assert_string_equal(file_word(out, sizeof out, "it's"), "\"it's\"");
+    assert_string_equal(file_word(out, sizeof out, "it's $x"), "it's $x");
 }
 
 int main(void)

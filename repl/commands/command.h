@@ -37,7 +37,8 @@ struct command {
     const char *arguments;    /* "IN OUT", "FILE [OUT]" */
     int min_words, max_words; /* not looked at with TAKES_TEXT; max -1: any */
     unsigned flags;
-    /* "path", "cached" (models of the Hugging Face cache), "setting", "group" (of settings),
+    /* "path", "cached" (models of the Hugging Face cache), "random" (random:gpt2 and the like),
+     * "setting", "group" (of settings),
      * "value" (of the setting before), "command", "preset", "run_setting" (KEY= of a run), "word"
      * (of words below), or the words possible; "then" parts those of the first argument from those
      * of the rest, "; WORD" those behind that word from others; NULL: nothing

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static void offer_commands(struct completion *out, const char *prefix)
 {
@@ -23,16 +24,32 @@ static void offer_commands(struct completion *out, const char *prefix)
     }
 }
 
-/* Settings, as options with those of the command; NULL: as names. */
-static void offer_settings(struct completion *out, const struct command *c)
+static void offer_settings(struct completion *out)
 {
     const struct setting *o;
-    char name[64];
+    for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++)
+        if (!o->call_only)
+            completion_add(out, o->name);
+}
+
+/* Whether the option is the command's, or of the group of settings that is named after it. */
+static bool is_own_option(const struct command *c, const struct setting *o)
+{
+    return o->call_only ? command_takes(c, o->name)
+                        : strncasecmp(o->group, c->name, strlen(c->name)) == 0;
+}
+
+/* Of a command that has its own, all others only once their first letter is there. */
+static void offer_options(struct completion *out, const struct command *c, const char *word)
+{
+    const struct setting *o;
+    const bool own = c->options != NULL && word[2] == '\0';
     for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++) {
-        if (o->call_only && (c == NULL || !command_takes(c, o->name)))
+        char name[64];
+        if ((own || o->call_only) && !is_own_option(c, o))
             continue;
-        snprintf(name, sizeof name, "%s%s", c != NULL ? "--" : "", o->name);
-        for (char *p = name; c != NULL && *p != '\0'; p++)
+        snprintf(name, sizeof name, "--%s", o->name);
+        for (char *p = name; *p != '\0'; p++)
             *p = *p == '_' ? '-' : *p;
         completion_add(out, name);
     }
@@ -147,7 +164,7 @@ static void offer_path(struct completion *out, const struct line *l)
 static void offer_setting(struct completion *out, const struct line *l)
 {
     if (l->key == NULL)
-        offer_settings(out, NULL);
+        offer_settings(out);
 }
 
 static void offer_group(struct completion *out, const struct line *l)
@@ -179,6 +196,16 @@ static void offer_cached(struct completion *out, const struct line *l)
     cached_list_release(&list);
 }
 
+static void offer_random(struct completion *out, const struct line *l)
+{
+    static const char *const shapes[] = {"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"};
+    for (size_t i = 0; l->key == NULL && i < sizeof shapes / sizeof *shapes; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "random:%s", shapes[i]);
+        completion_add(out, name);
+    }
+}
+
 /* The texts that data get has. */
 static void offer_published(struct completion *out, const struct line *l)
 {
@@ -195,7 +222,7 @@ static const struct {
     {"path", offer_path},           {"setting", offer_setting}, {"value", offer_value},
     {"command", offer_command},     {"preset", offer_preset},   {"run_setting", offer_run_setting},
     {"word", offer_words},          {"group", offer_group},     {"cached", offer_cached},
-    {"published", offer_published},
+    {"published", offer_published}, {"random", offer_random},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
@@ -248,6 +275,18 @@ static void offer_arguments(struct completion *out, const struct command *c, con
     mem_free(l.key);
 }
 
+/* Whether the words behind the command are fewer than it takes. */
+static bool takes_more(const struct command *c, const char *before)
+{
+    char *word;
+    int n = 0;
+    for (int i = 1; (word = word_of(before, i)) != NULL; i++) {
+        n += strncmp(word, "--", 2) != 0;
+        mem_free(word);
+    }
+    return (c->flags & TAKES_TEXT) || c->max_words < 0 || n < c->max_words;
+}
+
 void complete(struct completion *out, const char *before, const char *word)
 {
     char *first = word_of(before, 0);
@@ -256,8 +295,8 @@ void complete(struct completion *out, const char *before, const char *word)
     } else if (first != NULL && first[0] == ':') {
         const struct command *c = command_find(first + 1);
         if (c != NULL && strncmp(word, "--", 2) == 0 && !(c->flags & TAKES_TEXT))
-            offer_settings(out, c);
-        else if (c != NULL)
+            offer_options(out, c, word);
+        else if (c != NULL && takes_more(c, before))
             offer_arguments(out, c, before, word);
     }
     mem_free(first);

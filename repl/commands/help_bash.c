@@ -249,6 +249,8 @@ static int add_kind(struct buf *out, const struct command *c, const char *kind, 
     else if (strcmp(kind, "published") == 0)
         for (int i = 0; rc == 0 && published_at(i) != NULL; i++)
             rc = buf_printf(out, "%s ", published_at(i)->name);
+    else if (strcmp(kind, "random") == 0)
+        rc = buf_str(out, "random: ");
     else
         rc = buf_printf(out, strcmp(kind, "cached") == 0 ? "@%s " : "%s ", kind);
     return rc;

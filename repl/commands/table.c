@@ -59,7 +59,7 @@ const struct command command_table[] = {
  .examples = "batch prompts.txt answers.txt\nbatch prompts.jsonl answers.jsonl --jsonl",
  .related = "generate"},
 
-{.name = "load", .group = "Model", .arguments = "[PATH|NAME]", .max_words = 1, .flags = IN_REPL, .completes = "path bundled cached", .run = cmd_load,
+{.name = "load", .group = "Model", .arguments = "[PATH|NAME]", .max_words = 1, .flags = IN_REPL, .completes = "path bundled cached random", .run = cmd_load,
  .summary = "load a model",
  .help = "Load a model: a Hugging Face folder, a .safetensors, .bin or .gguf file, a checkpoint of llm.c, nanoGPT, "
          "minGPT, fairseq or Languini, a PEFT adapter, bundled (the model that ships), random:gpt2 (random weights), "
@@ -67,7 +67,7 @@ const struct command command_table[] = {
          "files ORG/NAME/FILE.gguf or ORG/NAME:Q8_0), from the cache or downloaded. Without PATH load the model of the setting.",
  .examples = "load ./gpt2\nload model.gguf\nload gpt2\nload random:gpt2",
  .related = "model hub save lora"},
-{.name = "model", .group = "Model", .arguments = "[PATH|NAME]", .max_words = 1, .flags = BOTH, .completes = "path bundled cached", .run = cmd_model,
+{.name = "model", .group = "Model", .arguments = "[PATH|NAME]", .max_words = 1, .flags = BOTH, .completes = "path bundled cached random", .run = cmd_model,
  .summary = "show the model: shape, source, precision",
  .help = "Show the model: where it was loaded from, its shape, parameters, context, vocabulary and precision. "
          "In the shell PATH or NAME says which, as --model does.",
@@ -106,7 +106,7 @@ const struct command command_table[] = {
           "drop\tremove the adapter",
  .examples = "lora load my-adapter\nlora off",
  .related = "train save load"},
-{.name = "cache", .group = "Model", .arguments = "[clear [NAME]]", .max_words = 2, .flags = BOTH | MINOR, .completes = "clear", .run = cmd_cache,
+{.name = "cache", .group = "Model", .arguments = "[clear [NAME]]", .max_words = 2, .flags = BOTH | MINOR, .completes = "clear then cached", .run = cmd_cache,
  .summary = "show or clear the cache of prepared weights",
  .help = "Show the cache from which Hugging Face models load faster the second time: each model with its size "
          "and when it was last used. clear deletes all of them, or the model NAME. The setting cache_size limits the cache.",

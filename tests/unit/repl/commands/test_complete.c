@@ -46,6 +46,20 @@ static void tab_offers_what_fits(void **state)
     assert_true(paths);
     assert_true(offers(":save x ", "--", "--force", NULL));
     assert_false(offers(":load x ", "--", "--force", NULL));
+    /* The command's own options first, the others by their letters. */
+    assert_true(offers(":eval wikitext ", "--", "--limit", NULL));
+    assert_true(offers(":eval wikitext ", "--", "--seq-length", NULL));
+    assert_false(offers(":eval wikitext ", "--", "--top-k", NULL));
+    assert_true(offers(":eval wikitext ", "--t", "--threads", NULL));
+    assert_true(offers(":load x ", "--", "--threads", NULL));
+    /* Nothing behind the last word that a command takes. */
+    assert_true(offers(":reset ", "", "text", NULL));
+    assert_false(offers(":reset text ", "", "text", NULL));
+    assert_true(offers(":cache ", "", "clear", NULL));
+    assert_false(offers(":cache clear x ", "", "clear", NULL));
+    offers(":load x ", "", "bundled", &paths);
+    assert_false(paths);
+    assert_true(offers(":load ", "random:", "random:gpt2-xl", NULL));
     assert_true(offers(":help ", "", "regen", NULL));
     assert_true(offers(":help ", "", "top_k", NULL));
     assert_false(offers("My name ", "", "top_k", NULL));

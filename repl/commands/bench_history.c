@@ -264,7 +264,8 @@ static int show_results(const struct repl *r, const struct call *c)
     if (all.n == 0 && r->options.settings.call.format == TABLE_JSON) {
         puts("[]");
     } else if (all.n == 0) {
-        wrap_say(stdout, term_dim(stdout), "no results yet: `%s SPEC.yaml` makes them",
+        wrap_say(stdout, term_dim(stdout),
+                 "no results yet: `%s languini.yaml` makes some, or a SPEC.yaml of yours",
                  c->shell ? "prattle bench" : ":bench");
     } else {
         rc = choose_sides(&s, c);

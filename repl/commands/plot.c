@@ -28,9 +28,13 @@ static const char *const curves[] = {"loss",         "validation_loss", "learnin
                                      "tokens_per_s", "samples_per_s",   "skipped",
                                      "loss_scale"};
 /* As a line of training and other programs have them. */
-static const char *const short_names[][2] = {
-    {"lr", "learning_rate"},         {"rate", "learning_rate"},    {"norm", "grad_norm"},
-    {"val_loss", "validation_loss"}, {"tokens/s", "tokens_per_s"}, {"samples/s", "samples_per_s"}};
+static const char *const short_names[][2] = {{"lr", "learning_rate"},
+                                             {"rate", "learning_rate"},
+                                             {"norm", "grad_norm"},
+                                             {"val_loss", "validation_loss"},
+                                             {"valid_loss", "validation_loss"},
+                                             {"tokens/s", "tokens_per_s"},
+                                             {"samples/s", "samples_per_s"}};
 enum { AXIS_NAME = sizeof "over=" - 1 };
 
 const char *cmd_plot_word(int i)
@@ -191,8 +195,7 @@ static bool has_curve(const struct request *q, const char *name)
     return json_object_size(q->found) == 0 || json_object_get(q->found, name) != NULL;
 }
 
-/* Whether what was asked for is in the run's file; the sentence lists what is. */
-/* The nearest of the run's curves to a name that is none of them. */
+/* A name that is none of the run's curves: the nearest, or all that there are. */
 static int refuse_curve(const struct request *q, const char *named, const char *all)
 {
     enum { MOST = 64 };
@@ -212,6 +215,7 @@ static int refuse_curve(const struct request *q, const char *named, const char *
                    file_quote(named), all);
 }
 
+/* Whether what was asked for is in the run's file. */
 static int check_curve_names(const struct request *q, int n_named)
 {
     struct buf names = {0};
@@ -252,7 +256,10 @@ static int find_run(const struct repl *r, struct request *q, char **latest)
 {
     char shown[256];
     if (q->folder != NULL)
-        return 0;
+        return is_run_folder(q->folder)
+                   ? 0
+                   : run_folder_explain(err_set(ERR_MISSING, "no run in %s", file_quote(q->folder)),
+                                        q->folder);
     if (r->run != NULL) {
         q->folder = run_path(r->run);
         return 0;

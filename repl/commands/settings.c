@@ -3,6 +3,7 @@
 
 #include "repl/commands/help_lists.h"
 #include "repl/commands/settings_list.h"
+#include "repl/commands/typed_name.h"
 
 #include "model/base/err.h"
 #include "model/base/file.h"
@@ -151,7 +152,7 @@ static int refuse_name(const struct repl *r, const char *name)
     if (unknown && unlike && nearest_group(group, name) != NULL)
         err_set(rc, "%s; did you mean the group %s?", why, group);
     else if (unknown)
-        err_set(rc, "%s", why);
+        typed_name_explain(err_set(rc, "%s", why), "settings");
     else if (r->run != NULL)
         err_set(rc, "%s is a training setting: `:train %s=VALUE` resumes the run with it",
                 row->name, row->name);

@@ -159,9 +159,10 @@ const struct command command_table[] = {
  .options = "limit strict like other_dtype other_cache_dtype json format all last force", .run = cmd_eval,
  .summary = "perplexity, accuracy, KL divergence",
  .help = "Evaluate the model. WHAT is one of the evaluations below, or a text file or folder of yours. "
-         "history shows past results, of models, evaluations or files that have the WORDs; clear forgets them.",
+         "history shows past results: all, or those with the WORDs in model, precision, day, evaluation, "
+         "file or definition; clear forgets them.",
  .topics = "formats\tthe files it reads and their fields",
- .examples = "eval my.txt\neval lambada --strict\neval kl ./other my.txt\neval history wikitext --last 5",
+ .examples = "eval my.txt\neval lambada --strict\neval kl ./other my.txt\neval history wikitext --last 5\neval history lambada strict",
  .related = "train bench"},
 {.name = "bench", .group = "Measuring", .arguments = "[NAME|FILE ...]|SPEC.yaml [NAME ...]|history [SIDE SIDE|clear]", .max_words = -1, .flags = BOTH, .options = "format force last",
  .completes = "word history path", .words = cmd_bench_word, .run = cmd_bench,

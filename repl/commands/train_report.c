@@ -224,7 +224,7 @@ static int status_of_folder(const struct repl *r, const char *path)
     char who[48] = "", *label = NULL;
     int rc = metrics_read_last(&m, &label, path);
     if (rc != 0)
-        return rc;
+        return run_folder_explain(rc, path);
     const long holder = run_folder_holder(path);
     if (holder > 0)
         snprintf(who, sizeof who, " by process %ld", holder);

@@ -5,6 +5,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/settings_words.h"
+#include "repl/commands/typed_name.h"
 #include "repl/settings/options_table.h"
 #include "repl/terminal/wrap.h"
 #include "train/config/table.h"
@@ -85,7 +86,7 @@ static int explain_words(int rc, char *const *words, int n)
                 file_show(key, sizeof key, words[at - 1]),
                 *behind != '\0' ? file_show(value, sizeof value, behind) : "VALUE");
     } else {
-        err_set(rc, "%s", why);
+        typed_name_explain(err_set(rc, "%s", why), "training");
     }
     mem_free(why);
     return rc;
@@ -125,7 +126,7 @@ int train_explain_options(int rc, char *const *words, int n)
         err_set(rc, "%s is a %s setting, written without --: %s=VALUE", row->name,
                 data ? "data" : "training", row->name);
     else if (why != NULL)
-        err_set(rc, "%s", why);
+        typed_name_explain(err_set(rc, "%s", why), "settings");
     mem_free(why);
     return rc;
 }

@@ -151,6 +151,7 @@ static int take_named(struct options *o, const char *name, json_t *value)
 {
     static const char full[] = "num_return_sequences";
     static const char *const members[] = {"prompt", "ids", "id", "logprobs"};
+    static const char *const texts[] = {"messages", "text", "input", "inputs"};
     const bool n = strcmp(name, "n") == 0;
     int rc = take_setting(o, n ? full : name, value);
     if (rc == 0)
@@ -159,7 +160,12 @@ static int take_named(struct options *o, const char *name, json_t *value)
     if (why == NULL)
         return ERR_NOMEM;
     const char *near = words_nearest(name, members, sizeof members / sizeof *members);
-    if (n && strncmp(why, full, sizeof full - 1) == 0)
+    bool text = false;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts && rc == ERR_MISSING; i++)
+        text = text || strcmp(name, texts[i]) == 0;
+    if (text)
+        err_set(rc, "a line has no %s; its text is \"prompt\"", name);
+    else if (n && strncmp(why, full, sizeof full - 1) == 0)
         err_set(rc, "n%s", why + sizeof full - 1);
     else if (rc == ERR_MISSING && near != NULL && strstr(why, "did you mean") == NULL)
         err_set(rc, "%s; did you mean %s?", why, near);

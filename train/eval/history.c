@@ -37,7 +37,8 @@ int eval_history_read(struct records *h)
 
 static bool record_has(const json_t *record, const char *word)
 {
-    static const char *const keys[] = {"model", "source", "evaluation", "file"};
+    static const char *const keys[] = {"model",      "source", "dtype",     "date",
+                                       "evaluation", "file",   "definition"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const char *text = json_string_value(json_object_get(record, keys[i]));
         if (text != NULL && strcasestr(text, word) != NULL)

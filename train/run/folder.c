@@ -229,6 +229,21 @@ int run_folder_latest(char **out, const char *parent)
                : err_set(ERR_MISSING, "there is no checkpoint in the folders of %s", parent);
 }
 
+int run_folder_explain(int rc, const char *parent)
+{
+    char shown[2][256], *newest = NULL, *why = mem_strdup(err_text());
+    if (why != NULL && !run_folder_has_checkpoint(parent) && file_is_folder(parent) &&
+        run_folder_latest(&newest, parent) == 0)
+        err_set(rc, "%s is a folder of runs; the newest is %s",
+                file_show(shown[0], sizeof shown[0], parent),
+                file_word(shown[1], sizeof shown[1], newest));
+    else if (why != NULL)
+        err_set(rc, "%s", why);
+    mem_free(newest);
+    mem_free(why);
+    return rc;
+}
+
 /* Under a name that sweep knows first: a half-removed checkpoint is never seen as one. */
 static int remove_checkpoint(const struct run_folder *f, int64_t step)
 {

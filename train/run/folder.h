@@ -33,6 +33,9 @@ bool run_folder_has_checkpoint(const char *path); /* whole or not */
 /* Of the runs' folders in `parent`, the one whose newest checkpoint was written last, in
  * fresh memory. ERR_MISSING: there is no checkpoint in any. */
 int run_folder_latest(char **out, const char *parent);
+/* Returns rc, the error set; where the folder has runs and is none itself, its sentence is that, and
+ * has the newest. */
+int run_folder_explain(int rc, const char *parent);
 /*
  * Remove checkpoints older than `newest` but the `keep` newest of them all (0: keep all)
  * and the one of step `best` (negative: none).

@@ -17,6 +17,7 @@
 #include "train/run/adapter.h"
 #include "train/run/change.h"
 #include "train/run/check.h"
+#include "train/run/folder.h"
 #include "train/run/inside.h"
 #include "train/run/open.h"
 #include "train/parallel/world.h"
@@ -63,6 +64,8 @@ int run_resume_open(struct resume *q, const char *path, const struct progress *p
 {
     *q = (struct resume){.progress = p};
     int rc = checkpoint_open(&q->checkpoint, path, p);
+    if (rc == ERR_MISSING)
+        rc = run_folder_explain(rc, path);
     if (rc == 0 && (rc = read_configuration(q)) != 0)
         run_resume_close(q);
     return rc;

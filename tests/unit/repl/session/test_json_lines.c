@@ -45,6 +45,8 @@ static void json_lines_are_read(void **state)
         {"null", "expected an object"},
         {"{\"prompt\": \"a\",}", "at column 16"},
         {"{}", "there is no \"prompt\""},
+        {"{\"messages\": [{\"role\": \"user\"}]}",
+         "a line has no messages; its text is \"prompt\""},
         {"{\"prompt\": 3}", "prompt must be one text; a line has one prompt"},
         {"{\"prompt\": \"a\", \"prompt\": \"b\"}", "not JSON: duplicate"},
         {"{\"prompt\": \"a\", \"tempature\": 1}", "did you mean temperature?"},

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct figure_text {
@@ -35,6 +36,9 @@ static void format_figure(struct figure_text *out, const struct eval_figure *f)
     if (!isnan(f->error)) {
         snprintf(out->error, NUMBER_TEXT, format, f->error);
         number_shorten(out->error);
+        /* "± 0.00" would say that there is none. */
+        if (f->error > 0 && strtod(out->error, NULL) == 0)
+            number_pair(out->value, out->error, f->value, f->error);
     }
 }
 

@@ -27,7 +27,8 @@ enum {
 };
 
 struct spec_request {
-    const char *path, *picture; /* picture NULL: none in a file */
+    const char *path;
+    char *picture; /* NULL: none in a file; owned */
     int repeats;
     const struct spec_entry **chosen; /* [n] */
     int n, n_failed;
@@ -50,7 +51,9 @@ static int take_words(struct spec_request *q, const struct spec *s, const struct
         } else if (e != NULL) {
             continue; /* named more often than there are benchmarks */
         } else if (text_ends_in(word, ".svg") || text_ends_in(word, ".png")) {
-            q->picture = word;
+            mem_free(q->picture);
+            if ((q->picture = file_expand(word)) == NULL)
+                return ERR_NOMEM;
         } else if (strncmp(word, "repeats=", 8) == 0) {
             if (strlen(word) > 16 || sscanf(word + 8, "%d%c", &q->repeats, &more) != 1 ||
                 q->repeats < 1 || q->repeats > SPEC_REPEATS)
@@ -269,6 +272,8 @@ static int draw_entry(const struct repl *r, const struct spec_request *q,
     }
     if (rc == 0 && points > 1)
         rc = show_picture(r, q, series, n, e->plot);
+    else if (rc == 0 && q->picture != NULL)
+        rc = err_set(ERR_RANGE, "no picture: fewer than 2 values of %s have a result", e->plot);
     for (int i = 0; i < n; i++) {
         mem_free((char *)(uintptr_t)series[i].name);
         mem_free(series[i].x);
@@ -279,15 +284,25 @@ static int draw_entry(const struct repl *r, const struct spec_request *q,
 
 static int draw_results(const struct repl *r, const struct spec_request *q)
 {
-    int n_drawn = 0, rc = 0;
-    for (int i = 0; i < q->n; i++)
-        n_drawn += q->chosen[i]->plot != NULL;
-    if (q->picture != NULL && n_drawn != 1)
-        return err_set(ERR_RANGE, "%d of the benchmarks have a plot, and a file takes one: name it",
-                       n_drawn);
+    int rc = 0;
     for (int i = 0; i < q->n && rc == 0; i++)
         if (q->chosen[i]->plot != NULL)
             rc = draw_entry(r, q, q->chosen[i]);
+    return rc;
+}
+
+/* Before hours of measuring: that there is one picture, and that its file can be written. */
+static int check_picture(const struct repl *r, const struct spec_request *q)
+{
+    struct file_writer w = {.fd = -1};
+    int n_drawn = 0, rc;
+    for (int i = 0; i < q->n; i++)
+        n_drawn += q->chosen[i]->plot != NULL;
+    if (n_drawn != 1)
+        return err_set(ERR_RANGE, "%d of the benchmarks have a plot, and a file takes one: name it",
+                       n_drawn);
+    rc = file_create(&w, q->picture, r->options.settings.call.force);
+    file_abandon(&w);
     return rc;
 }
 
@@ -387,9 +402,12 @@ int bench_use_spec(struct repl *r, const struct call *c)
         q.path = path;
         rc = take_words(&q, &s, c);
     }
+    if (rc == 0 && q.picture != NULL)
+        rc = check_picture(r, &q);
     if (rc == 0)
         rc = run_chosen(r, &q);
     mem_free(q.chosen);
+    mem_free(q.picture);
     spec_release(&s);
     buf_release(&text);
     mem_free(path);

@@ -65,10 +65,16 @@ has "whose run is read" "training " "$out"
 is "and nothing is left" "" "$(ls "$TMPDIR" | grep prattle-bench)"
 out=$(bench machine repeats=1 "$TMPDIR/n.svg"); is "a plot" 0 $?
 has "is written by gnuplot" "<svg" "$(cat "$TMPDIR/n.svg")"
-err=$(bench machine repeats=1 "$TMPDIR/n.svg"); is "an old picture stays" 1 $?
-has "unless forced" "n.svg" "$err"
-err=$(bench tokens "$TMPDIR/m.svg"); is "a benchmark without a plot has no picture" 1 $?
-has "which is said" "0 of the benchmarks have a plot" "$err"
+lines=$(wc -l <"$KEPT")
+is "an old picture stays" "$TMPDIR/n.svg exists already; --force overwrites it" "$(bench machine repeats=1 "$TMPDIR/n.svg")"
+has "unless forced" "n.svg" "$(bench machine repeats=1 "$TMPDIR/n.svg" --force)"
+is "a benchmark without a plot has no picture" "0 of the benchmarks have a plot, and a file takes one: name it" \
+    "$(bench tokens "$TMPDIR/m.svg")"
+has "a picture that cannot be written is told" "cannot write $TMPDIR/none/m.svg: " "$(bench machine "$TMPDIR/none/m.svg")"
+is "all that before anything is measured" $((lines + 2)) "$(wc -l <"$KEPT")"
+sed "s/'2,1'/2/" "$spec" >"$TMPDIR/point.yaml"
+err=$("$PRATTLE" bench "$TMPDIR/point.yaml" machine "$TMPDIR/m.svg" --model $MODEL 2>&1); is "a point is no curve" 1 $?
+has "which is said" "no picture: fewer than 2 values of n have a result" "$err"
 
 err=$(bench failing tokens); is "a command that fails is an error" 1 $?
 has "with its own sentence" "failing: prattle bench failed: there is no benchmark or file traim" "$err"

@@ -75,8 +75,7 @@ static int read_prompts(struct repl *r)
     const struct settings *s = &r->options.settings;
     bool asked = settings_store_origin(&r->options.store, OPTION(call.prompt)) != ORIGIN_BUILT_IN;
     int rc = command_check_options(r, "prattle", "prompt");
-    r->interactive = rc == 0 && !asked && world_size() == 1 &&
-                     isatty(STDIN_FILENO) == 1;
+    r->interactive = rc == 0 && !asked && world_size() == 1 && isatty(STDIN_FILENO) == 1;
     if (r->interactive)
         hint_place(NULL);
     if (rc == 0 && (!r->interactive || repl_finds_model(r)))
@@ -90,13 +89,19 @@ static int read_prompts(struct repl *r)
     return r->interactive ? repl_run(r) : batch_lines(r, STDIN_FILENO, NULL);
 }
 
-/* A command, NULL: prompts. */
-static bool is_for_all_ranks(const struct repl *r, const struct command *c)
+/* A command, NULL: prompts. Of one that runs another, words[2], that one says it. */
+static bool is_for_all_ranks(const struct repl *r, const struct command *c, char **words, int n)
 {
     const struct settings *s = &r->options.settings;
+    if (c != NULL && (c->flags & TAKES_COMMAND)) {
+        const struct command *of = n > 2 ? command_find(words[2]) : NULL;
+        return of != NULL && (of->flags & BY_RANKS) != 0 && !s->call.help && !s->call.version;
+    }
     const bool asked =
         settings_store_origin(&r->options.store, OPTION(call.prompt)) != ORIGIN_BUILT_IN;
-    return s->call.version || s->call.help ? false : c != NULL ? (c->flags & BY_RANKS) != 0 : !asked;
+    return s->call.version || s->call.help ? false
+           : c != NULL                     ? (c->flags & BY_RANKS) != 0
+                                           : !asked;
 }
 
 static int run_command_line(struct repl *r, char **words, int n)
@@ -116,7 +121,7 @@ static int run_command_line(struct repl *r, char **words, int n)
     wrap_switch(s->talk.wrap);
     const struct command *c = n > 0 ? command_find(words[0]) : NULL;
     /* Rank 0 does for all what is not done together. */
-    if (world_rank() > 0 && !is_for_all_ranks(r, c))
+    if (world_rank() > 0 && !is_for_all_ranks(r, c, words, n))
         return 0;
     if (s->call.version) {
         printf("prattle %s\n", VERSION);

@@ -10,7 +10,9 @@
 #include "repl/session/repl.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
+#include "train/parallel/world.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct profiled {
@@ -20,6 +22,7 @@ struct profiled {
     char **words;        /* the same in the shell; NULL: at the prompt */
     int n;
     bool force;
+    bool by_ranks; /* all processes of a launcher run it; rank 0 profiles it */
 };
 
 static bool begins_with_word(const char *text, const char *word)
@@ -58,6 +61,8 @@ static void take_words(struct profiled *p, const struct repl *r, const struct ca
     p->words = c->words + 1;
     p->n = c->n - 1;
     p->command = c->n > 1 ? c->text + strlen(c->words[0]) + 1 : "";
+    const struct command *of = p->n > 0 ? command_find(p->words[0]) : NULL;
+    p->by_ranks = world_size() > 1 && of != NULL && (of->flags & BY_RANKS) != 0;
 }
 
 static int refuse_command(const char *name, bool shell)
@@ -126,12 +131,15 @@ static int print_profile(const struct repl *r, const struct profiled *p, struct 
     FILE *f = p->words != NULL ? stderr : stdout;
     const unsigned long long n_dropped = profile_trace_dropped(t);
     const size_t n = count_spans(t, true);
-    char shown[256];
+    char shown[256], ranks[48] = "";
+    if (p->by_ranks)
+        snprintf(ranks, sizeof ranks, " of rank 0, of %d ranks", world_size());
     fflush(stdout);
     int rc = profile_table_print(f, t, profile_limits_measure(t, r->model));
     if (rc == 0)
-        wrap_say(f, term_dim(f), "%.3f s, %d thread%s; %s has %zu spans: ui.perfetto.dev opens it",
-                 t->end - t->begin, t->n_threads, t->n_threads == 1 ? "" : "s",
+        wrap_say(f, term_dim(f),
+                 "%.3f s, %d thread%s%s; %s has %zu spans: ui.perfetto.dev opens it",
+                 t->end - t->begin, t->n_threads, t->n_threads == 1 ? "" : "s", ranks,
                  file_show(shown, sizeof shown, p->path), n);
     if (rc == 0 && n_dropped > 0)
         wrap_say(f, term_dim(f), "%llu later spans found no room in it; the table has all the time",
@@ -139,10 +147,13 @@ static int print_profile(const struct repl *r, const struct profiled *p, struct 
     return rc;
 }
 
-/* Of a command that failed before it computed anything there is nothing to tell. */
+/* Of a command that failed before it computed anything there is nothing to tell, and of one that
+ * has launched processes they have told it. */
 static int keep_profile(const struct repl *r, const struct profiled *p, struct file_writer *w,
                         struct profile_trace *t, int rc)
 {
+    if (r->trace == NULL)
+        return 0;
     if (rc != 0 && rc != ERR_INTERRUPTED && count_spans(t, false) == 0)
         return 0;
     int kept = trace_file_write(w, t, p->command);
@@ -151,34 +162,59 @@ static int keep_profile(const struct repl *r, const struct profiled *p, struct f
     return kept == 0 ? print_profile(r, p, t) : kept;
 }
 
-static int profile_command(struct repl *r, struct profiled *p)
+/* The command under the clock, and what there is to keep. */
+static int record_command(struct repl *r, struct profiled *p, struct file_writer *w)
 {
-    struct file_writer w;
     struct profile_trace trace = {0};
-    int rc = repl_device(r);
+    r->profiled = p->words != NULL;
+    r->trace = p->path;
+    profile_begin(SPAN_COMMAND, -1);
+    int rc = run_profiled(r, p);
+    profile_end();
+    profile_trace_stop(&trace);
+    char *why = rc == 0 ? NULL : mem_strdup(err_text());
+    const int kept = keep_profile(r, p, w, &trace, rc);
+    r->profiled = false;
+    r->trace = NULL;
+    if (kept != 0 && rc != 0)
+        repl_complain(kept);
+    if (why != NULL)
+        err_set(rc, "%s", why);
+    mem_free(why);
+    profile_trace_release(&trace);
+    return rc == 0 ? kept : rc;
+}
+
+static int profile_command(struct repl *r, struct profiled *p, const struct call *c)
+{
+    struct file_writer w = {.fd = -1};
+    int rc = check_profiled(p, c);
+    if (rc == 0)
+        rc = repl_device(r);
     if (rc == 0)
         rc = file_create(&w, p->path, p->force);
-    if (rc != 0)
-        return rc;
-    rc = profile_trace_start(par_threads(), 0);
+    const bool starts = rc == 0 && (rc = profile_trace_start(par_threads(), 0)) == 0;
+    if (p->by_ranks)
+        rc = world_agree(rc);
     if (rc == 0) {
-        r->profiled = p->words != NULL;
-        profile_begin(SPAN_COMMAND, -1);
-        rc = run_profiled(r, p);
-        profile_end();
-        r->profiled = false;
-        profile_trace_stop(&trace);
-        char *why = rc == 0 ? NULL : mem_strdup(err_text());
-        const int kept = keep_profile(r, p, &w, &trace, rc);
-        if (kept != 0 && rc != 0)
-            repl_complain(kept);
-        if (why != NULL)
-            err_set(rc, "%s", why);
-        rc = rc == 0 ? kept : rc;
-        mem_free(why);
-        profile_trace_release(&trace);
+        rc = record_command(r, p, &w);
+    } else if (starts) {
+        struct profile_trace unused = {0};
+        profile_trace_stop(&unused);
+        profile_trace_release(&unused);
     }
     file_abandon(&w);
+    return rc;
+}
+
+/* Ranks other than 0 run the command, once it is clear that rank 0 does. */
+static int follow_command(struct repl *r, struct profiled *p)
+{
+    r->profiled = true;
+    int rc = world_agree(0);
+    if (rc == 0)
+        rc = run_profiled(r, p);
+    r->profiled = false;
     return rc;
 }
 
@@ -191,9 +227,7 @@ int cmd_profile(struct repl *r, const struct call *c)
     else
         rc = take_line(&p, c);
     if (rc == 0)
-        rc = check_profiled(&p, c);
-    if (rc == 0)
-        rc = profile_command(r, &p);
+        rc = world_rank() > 0 ? follow_command(r, &p) : profile_command(r, &p, c);
     mem_free(p.copy);
     return rc;
 }

@@ -105,10 +105,20 @@ static int list_options(struct word_list *l, const struct repl *r)
     return rc;
 }
 
+/* Of a command under profile: rank 0 writes the trace, over one of ranks that were lost. That there
+ * is none of the user's, profile has seen to. */
+static int list_profile(struct word_list *l, const char *trace)
+{
+    int rc = add_word(l, mem_strdup("profile"));
+    if (rc == 0)
+        rc = add_word(l, mem_strdup(trace));
+    return rc;
+}
+
 /* "train" and the n words; of those that go on with fewer, behind the folder where there is one to
  * go on from, and with their number. */
 static int list_words(struct word_list *l, const struct repl *r, char *const *words, int n,
-                      const struct restart *again)
+                      const struct restart *again, const char *trace)
 {
     const bool resumed = n > 0 && strcmp(words[0], "resume") == 0,
                goes_on = again != NULL && again->step >= 0;
@@ -116,17 +126,21 @@ static int list_words(struct word_list *l, const struct repl *r, char *const *wo
     while (settings_table_at(&options_table, rows) != NULL)
         rows++;
     l->n = 0;
-    l->words = mem_array((size_t)(n + rows + 6), sizeof *l->words);
+    l->words = mem_array((size_t)(n + rows + 9), sizeof *l->words);
     if (l->words == NULL)
         return ERR_NOMEM;
-    int rc = add_word(l, mem_strdup("train"));
+    int rc = trace == NULL ? 0 : list_profile(l, trace);
+    if (rc == 0)
+        rc = add_word(l, mem_strdup("train"));
     if (rc == 0 && goes_on && !resumed && (rc = add_word(l, mem_strdup("resume"))) == 0)
         rc = add_word(l, mem_strdup(again->folder));
     else if (rc == 0)
         rc = add_all(l, words, n);
     if (rc == 0 && again != NULL)
         rc = add_word(l, mem_sprintf("replicas=%d", again->size / again->stages));
-    return rc == 0 ? list_options(l, r) : rc;
+    if (rc == 0)
+        rc = list_options(l, r);
+    return rc == 0 && trace != NULL ? add_word(l, mem_strdup("--force")) : rc;
 }
 
 static void release_words(struct word_list *l)
@@ -170,11 +184,12 @@ static int load_trained(struct repl *r, const char *folder, int rc)
 
 /* One run of them under mpirun. */
 static int launch_once(struct repl *r, const struct run_config *c, char *const *words, int n,
-                       bool shell, struct restart *again, struct launcher_end *end)
+                       bool shell, struct restart *again, const char *trace,
+                       struct launcher_end *end)
 {
     struct word_list list = {0};
     int rc = list_words(&list, r, words, n,
-                        again->size < count_processes(c) || again->step >= 0 ? again : NULL);
+                        again->size < count_processes(c) || again->step >= 0 ? again : NULL, trace);
     if (rc == 0) {
         const struct launcher_call call = {.words = list.words,
                                            .n = list.n,
@@ -200,13 +215,15 @@ int train_launch(struct repl *r, const struct run_config *c, char *const *words,
                             .whole = count_processes(c),
                             .stages = run_config_replica(c),
                             .step = -1};
+    const char *trace = r->trace;
     int rc = restart_begin(&again, c);
     if (rc != 0) {
         restart_release(&again);
         return rc;
     }
+    r->trace = NULL;
     do
-        rc = launch_once(r, c, words, n, shell, &again, &end);
+        rc = launch_once(r, c, words, n, shell, &again, trace, &end);
     while (rc != 0 && restart_plan(&again, c, &end));
     if (rc == ERR_IO && !end.ran)
         explain_loss(rc, again.folder);

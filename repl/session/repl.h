@@ -41,6 +41,8 @@ struct repl {
     bool held_space;              /* a space followed it, which joins the next word */
     struct run *run;              /* training of this model, in memory; NULL: none */
     bool profiled;                /* a command of the shell, with profile's --force */
+    const char *trace;            /* file that profile writes of the command; NULL: no command is
+                                     profiled, or the processes that it has launched write it */
     char *last_run;               /* folder of the last one put away; NULL: none was */
     bool last_paused;             /* that was of other processes, and paused */
     int64_t told_step;            /* of that run, of which was said last that it is saved */

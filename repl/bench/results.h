@@ -5,7 +5,8 @@
  * $XDG_STATE_HOME/prattle/benchmarks.jsonl, one record per line:
  *
  *   date, machine (its name), cpu, threads, spec (a path), benchmark, parameters {NAME: text; model
- *   where the command has {model}; dtype and cache_dtype where the session had given them}, command, figures {NAME: {unit, values: [one of each run]}}
+ *   where the command has {model}; precisions, threads and the like where the session had given
+ *   them}, command, figures {NAME: {unit, values: [one of each run]}}
  */
 #include "model/base/record_file.h"
 #include "repl/bench/pattern.h"

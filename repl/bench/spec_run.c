@@ -22,20 +22,48 @@ static int remove_entry(const char *path, const struct stat *st, int kind, struc
     return remove(path);
 }
 
-/* A setting of the session that the command has too, unless it has one of its own. */
+/* Settings of the session that the command has too. */
 struct passed {
-    const char *name, *option, *value; /* NULL: it is not passed */
+    const struct spec_setting *all[SPEC_SETTINGS];
+    char *words[SPEC_SETTINGS]; /* [n]; owned */
+    int n;
 };
-enum { N_PASSED = 2 };
 
-static void choose_passed(struct passed out[N_PASSED], const struct spec_run *how,
-                          const struct spec_entry *e)
+/* "--threads 2", "--threads=2", "-t 2", "-t2" */
+static bool has_option(const char *command, const struct setting *row)
 {
-    out[0] = (struct passed){"dtype", "--dtype", how->dtype};
-    out[1] = (struct passed){"cache_dtype", "--cache-dtype", how->cache_dtype};
-    for (int i = 0; i < N_PASSED; i++)
-        if (strcmp(out[i].value, "auto") == 0 || strstr(e->command, out[i].option) != NULL)
-            out[i].value = NULL;
+    for (const char *at = command; *at != '\0'; at += strcspn(at, " \t\n")) {
+        char name[64];
+        at += strspn(at, " \t\n");
+        const size_t dashes = strspn(at, "-");
+        const size_t n = dashes == 1 ? 1 : strcspn(at + dashes, "= \t\n");
+        snprintf(name, sizeof name, "%.*s", n < sizeof name ? (int)n : (int)sizeof name - 1,
+                 at + dashes);
+        if (dashes > 0 && setting_called(row, name))
+            return true;
+    }
+    return false;
+}
+
+static int choose_passed(struct passed *p, const struct spec_run *how, const struct spec_entry *e)
+{
+    *p = (struct passed){.n = 0};
+    for (int i = 0; i < how->n_settings; i++) {
+        const struct spec_setting *s = &how->settings[i];
+        if (has_option(e->command, s->row))
+            continue;
+        p->all[p->n] = s;
+        p->words[p->n] = mem_sprintf("--%s=%s", s->row->name, buf_text(&s->value));
+        if (p->words[p->n++] == NULL)
+            return ERR_NOMEM;
+    }
+    return 0;
+}
+
+static void release_passed(struct passed *p)
+{
+    for (int i = 0; i < p->n; i++)
+        mem_free(p->words[i]);
 }
 
 /* The words of the program itself: what the specification says, nothing downloaded, and for a run
@@ -51,11 +79,8 @@ static int make_words(char **out, char *const *argv, const char *name, char *fol
         out[n++] = argv[i];
     if (trains)
         out[n++] = folder_word;
-    for (int i = 0; i < N_PASSED; i++)
-        if (passed[i].value != NULL) {
-            out[n++] = (char *)(uintptr_t)passed[i].option;
-            out[n++] = (char *)(uintptr_t)passed[i].value;
-        }
+    for (int i = 0; i < passed->n; i++)
+        out[n++] = passed->words[i];
     out[n++] = (char *)(uintptr_t) "--offline=on";
     return n;
 }
@@ -67,7 +92,7 @@ static int run_once(double *values, const struct spec_entry *e, const json_t *va
     const char *set = getenv("TMPDIR");
     const char *temp = set != NULL ? set : access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
     char *folder = mem_sprintf("%s/prattle-bench-XXXXXX", temp);
-    char *words[SPEC_WORDS + 4 + 2 * N_PASSED] = {NULL}, name[64];
+    char *words[SPEC_WORDS + 4 + SPEC_SETTINGS] = {NULL}, name[64];
     struct buf out = {0};
     if (folder == NULL)
         return ERR_NOMEM;
@@ -125,9 +150,10 @@ static json_t *new_record(const struct spec_run *how, const struct spec_entry *e
     json_t *parameters = json_copy((json_t *)(uintptr_t)variant);
     if (strstr(e->command, "{model}") != NULL)
         json_object_set_new(parameters, "model", text_value(how->model));
-    for (int i = 0; i < N_PASSED; i++)
-        if (passed[i].value != NULL && json_object_get(parameters, passed[i].name) == NULL)
-            json_object_set_new(parameters, passed[i].name, text_value(passed[i].value));
+    for (int i = 0; i < passed->n; i++)
+        if (json_object_get(parameters, passed->all[i]->row->name) == NULL)
+            json_object_set_new(parameters, passed->all[i]->row->name,
+                                text_value(buf_text(&passed->all[i]->value)));
     json_t *o = json_pack(
         "{s:s, s:o, s:o, s:i, s:o, s:s, s:o, s:s, s:o}", "date", date, "machine",
         text_value(*host == '\0' ? "unknown" : host), "cpu", text_value(cpu), "threads",
@@ -157,11 +183,12 @@ int spec_run(json_t **record, const struct spec_run *how, const struct spec_entr
              const json_t *variant)
 {
     char **argv = NULL;
-    struct passed passed[N_PASSED];
-    choose_passed(passed, how, e);
+    struct passed passed;
     const int repeats = how->repeats > 0 ? how->repeats : e->repeats;
-    int done = 0, rc = spec_words(&argv, e->command, variant, how->model);
-    *record = rc == 0 ? new_record(how, e, variant, passed) : NULL;
+    int done = 0, rc = choose_passed(&passed, how, e);
+    if (rc == 0)
+        rc = spec_words(&argv, e->command, variant, how->model);
+    *record = rc == 0 ? new_record(how, e, variant, &passed) : NULL;
     if (rc == 0 && *record == NULL)
         rc = err_set(ERR_NOMEM, "no memory for the record of a result");
     for (int i = -e->warmup; i < repeats && rc == 0; i++) {
@@ -169,11 +196,12 @@ int spec_run(json_t **record, const struct spec_run *how, const struct spec_entr
         rc = progress_step(how->progress, how->label, (uint64_t)(i + e->warmup),
                            (uint64_t)(repeats + e->warmup));
         if (rc == 0)
-            rc = run_once(values, e, variant, argv, passed);
+            rc = run_once(values, e, variant, argv, &passed);
         if (rc == 0 && i >= 0 && (rc = add_values(*record, e, values)) == 0)
             done++;
     }
     spec_free_words(argv);
+    release_passed(&passed);
     if (rc != 0 && (rc != ERR_INTERRUPTED || done == 0)) {
         json_decref(*record);
         *record = NULL;

@@ -32,7 +32,9 @@ struct spec_request {
     int repeats;
     const struct spec_entry **chosen; /* [n] */
     int n, n_failed;
-    json_t *records; /* a list of what was measured */
+    json_t *records;                             /* a list of what was measured */
+    struct spec_setting settings[SPEC_SETTINGS]; /* [n_settings] */
+    int n_settings;
 };
 
 bool bench_is_spec(const char *word)
@@ -308,19 +310,38 @@ static int check_picture(const struct repl *r, const struct spec_request *q)
 
 /* ---- the run ---- */
 
+/* What the user has said of the machine and of precisions; "auto" says nothing. */
+static int take_settings(struct spec_request *q, const struct repl *r)
+{
+    const struct setting *const rows[] = {OPTION(device.dtype),   OPTION(device.cache_dtype),
+                                          OPTION(device.threads), OPTION(device.pin),
+                                          OPTION(device.kernels), OPTION(device.memory),
+                                          OPTION(device.phased)};
+    _Static_assert(sizeof rows / sizeof *rows <= SPEC_SETTINGS, "one place for each");
+    int rc = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && rc == 0; i++) {
+        struct spec_setting *s = &q->settings[q->n_settings];
+        if (settings_store_origin(&r->options.store, rows[i]) == ORIGIN_BUILT_IN)
+            continue;
+        *s = (struct spec_setting){.row = rows[i]};
+        rc = setting_format(rows[i], &r->options.settings, &s->value);
+        if (rc == 0 && strcmp(buf_text(&s->value), "auto") != 0)
+            q->n_settings++;
+        else
+            buf_release(&s->value);
+    }
+    return rc;
+}
+
 /* What fails is said, and the others are still measured: one size may not fit into memory. */
 static int run_entry(struct spec_request *q, const struct repl *r, const struct spec_entry *e)
 {
     const char *model = r->model != NULL ? r->model->source : r->options.settings.device.model;
-    const struct settings *s = &r->options.settings;
-    struct buf weights = {0}, cache = {0};
     char label[96];
-    setting_format(OPTION(device.dtype), s, &weights);
-    setting_format(OPTION(device.cache_dtype), s, &cache);
     const struct spec_run how = {.path = q->path,
                                  .model = model,
-                                 .dtype = buf_text(&weights),
-                                 .cache_dtype = buf_text(&cache),
+                                 .settings = q->settings,
+                                 .n_settings = q->n_settings,
                                  .repeats = q->repeats,
                                  .label = label,
                                  .progress = progress_show()};
@@ -344,8 +365,6 @@ static int run_entry(struct spec_request *q, const struct repl *r, const struct 
         if (rc == ERR_INTERRUPTED)
             err_set(ERR_INTERRUPTED, "interrupted");
     }
-    buf_release(&weights);
-    buf_release(&cache);
     return rc;
 }
 
@@ -405,7 +424,13 @@ int bench_use_spec(struct repl *r, const struct call *c)
     if (rc == 0 && q.picture != NULL)
         rc = check_picture(r, &q);
     if (rc == 0)
+        rc = take_settings(&q, r);
+    if (rc == 0)
+        rc = repl_device(r); /* a record has its threads */
+    if (rc == 0)
         rc = run_chosen(r, &q);
+    for (int i = 0; i < q.n_settings; i++)
+        buf_release(&q.settings[i].value);
     mem_free(q.chosen);
     mem_free(q.picture);
     spec_release(&s);

@@ -172,7 +172,8 @@ const struct command command_table[] = {
          "names a llama-bench, or PEER_TORCH a python with PyTorch, these do the same work in turns, and a "
          "column has this program's speed divided by theirs.",
  .forms = "SPEC.yaml [NAME ...] [repeats=N] [FILE.svg]\tbenchmarks by name, as Graphcore's benchmarks.yml: a command "
-          "of prattle (no other is run), parameters, what to read from the output. {model} is the model in memory\n"
+          "of prattle (no other is run), parameters, what to read from the output. {model} is the model in memory; "
+          "threads, kernels and precisions are the session's where the command has none\n"
           "graphcore-gpt2.yaml|languini.yaml|popxl.yaml\tthose that the program itself has\n"
           "history [SIDE SIDE]\tcompare two days (2026-11-22), machines, or MACHINE/DAY; p is the Mann-Whitney U "
           "test's, two-sided: above 0.05 a difference is noise\n"

@@ -127,6 +127,22 @@ is "weights have theirs" "cache model=$MODEL dtype=fp32 cache_dtype=q8: 8" "$(bi
 is "history does not compare different ones" "cache model=$MODEL: bits|cache model=$MODEL cache_dtype=q8: bits" \
     "$("$PRATTLE" bench history --format csv 2>/dev/null | sed -n 's/^\(cache [^,]*\),.*/\1/p' | grep -v ' dtype=' | paste -sd'|')"
 
+# What the session says of the machine is the command's too, and a result's.
+cat >"$TMPDIR/machine.yaml" <<END
+session: &session
+  data: {threads: {regexp: 'threads +([0-9]+)'}}
+  repeats: 1
+  cmd: prattle devices --model {model}
+own: {<<: *session, cmd: 'prattle devices -t 2 --model {model}'}
+parameter: {<<: *session, parameters: {n: '2'}, cmd: 'prattle devices --n-threads={n} --model {model}'}
+kernels: {<<: *session, data: {kernels: {regexp: 'kernels +(portable)'}}}
+END
+machine() { "$PRATTLE" bench "$TMPDIR/machine.yaml" session own parameter --format csv --model $MODEL "$@" 2>&1 | sed -n "s| *model=$MODEL||; s/,threads,\([0-9]*\),.*/: \1/p"; }
+is "threads of the session" "session threads=1: 1|own: 2|parameter n=2: 2" "$(machine --threads 1 | paste -sd'|')"
+is "  and its other settings" "session threads=1 pin=off kernels=portable: 1" "$(machine -t 1 --pin off --kernels portable | head -n 1)"
+has "  which the command has" "kernels: found portable, which is no number" \
+    "$("$PRATTLE" bench "$TMPDIR/machine.yaml" kernels --kernels portable --model $MODEL 2>&1)"
+
 # History, of records made up: two machines, two days.
 # record DAY MACHINE BENCHMARK VALUES
 record() {

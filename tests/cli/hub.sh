@@ -22,6 +22,7 @@ is "the second time from the cache" "$local" "$(words gpt2)"
 is "  by its new name too" "$local" "$(words openai-community/gpt2)"
 is "  with its revision" "$local" "$(words org/tiny@main)"
 is "  with its commit" "$local" "$(words org/tiny@$COMMIT)"
+is "  or the beginning that lists show" "$local" "$(words org/tiny@${COMMIT:0:7})"
 is "  without a request" 0 "$(requests)"
 stop_server
 is "and without a server" "$local" "$(words --model org/tiny)"
@@ -73,7 +74,7 @@ ln -s "$TMPDIR/kept" "$CACHE/models--gpt2/snapshots/link"; ln -s "$TMPDIR/kept/f
 has "removal" "removed gpt2, 2.2 MB" "$("$PRATTLE" hub remove gpt2 2>&1)"
 is "  follows no link" mine "$(cat "$TMPDIR/kept/file")"
 is "  leaves nothing" "" "$(ls -d "$CACHE/models--gpt2" 2>/dev/null)"
-has "removal of a revision" "removed org/tiny@main, 2.2 MB" "$("$PRATTLE" hub remove org/tiny@main 2>&1)"
+has "removal of a revision, as the list has it" "removed org/tiny@607a30d, 2.2 MB" "$("$PRATTLE" hub remove org/tiny@607a30d 2>&1)"
 is "  which was its last" "" "$(ls -d "$CACHE/models--org--tiny" 2>/dev/null)"
 for name in .. ../root org/../tiny / "$TMPDIR/kept" models--org--tiny .locks 'org/tiny@../..'; do
     has "removal of $name" " " "$("$PRATTLE" hub remove "$name" 2>&1 | grep -E 'is not in the cache|must be a branch')"

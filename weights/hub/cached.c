@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEEPEST = 8, SHORT_COMMIT = 7 };
+enum { DEEPEST = 8 };
 
 /* How folders of the cache begin, and names of what they are. */
 static const struct {
@@ -92,9 +92,9 @@ static int list_refs(struct cached *c, const char *folder, const char *before, i
             char *deeper = mem_sprintf("%s/", ref);
             rc = deeper == NULL ? ERR_NOMEM : list_refs(c, path, deeper, depth + 1);
             mem_free(deeper);
-        } else if (file_read_all(&commit, path, 256) == 0 && commit.n >= SHORT_COMMIT) {
+        } else if (file_read_all(&commit, path, 256) == 0 && commit.n >= HUB_SHORT_COMMIT) {
             rc = buf_printf(&c->revisions, "%s%s %.*s", c->revisions.n > 0 ? ", " : "", ref,
-                            SHORT_COMMIT, commit.data);
+                            HUB_SHORT_COMMIT, commit.data);
         }
         buf_release(&commit);
         mem_free(path);
@@ -110,7 +110,7 @@ static int list_commits(struct cached *c, const char *folder)
     int rc = 0;
     DIR *d = opendir(folder);
     for (const char *name; rc == 0 && (name = folder_entry_next(d)) != NULL;) {
-        char part[SHORT_COMMIT + 1];
+        char part[HUB_SHORT_COMMIT + 1];
         snprintf(part, sizeof part, "%s", name);
         if (hub_is_commit(name) && strstr(buf_text(&c->revisions), part) == NULL)
             rc = buf_printf(&c->revisions, "%s%s", c->revisions.n > 0 ? ", " : "", part);

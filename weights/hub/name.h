@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #define HUB_MAIN "main"
-enum { HUB_ID_BYTES = 97, HUB_REVISION_BYTES = 129, HUB_COMMIT_BYTES = 41 };
+enum { HUB_ID_BYTES = 97, HUB_REVISION_BYTES = 129, HUB_COMMIT_BYTES = 41, HUB_SHORT_COMMIT = 7 };
 enum { HUB_FILE_BYTES = 201, HUB_QUANT_BYTES = 17 };
 
 struct hub_name {

@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/folder_entry.h"
 #include "model/base/mem.h"
 #include "weights/hub/environment.h"
 
@@ -45,6 +46,23 @@ void hub_repository_release(struct hub_repository *r)
     *r = (struct hub_repository){0};
 }
 
+/* The one snapshot whose commit begins so, as lists show commits; "": none, or several. */
+static void find_short(const struct hub_repository *r, char commit[HUB_COMMIT_BYTES],
+                       const char *digits)
+{
+    const size_t n = strlen(digits);
+    char *snapshots = file_join(r->folder, "snapshots");
+    DIR *d = snapshots == NULL ? NULL : opendir(snapshots);
+    int found = 0;
+    for (const char *name; (name = folder_entry_next(d)) != NULL;)
+        if (hub_is_commit(name) && strncmp(name, digits, n) == 0 && found++ == 0)
+            snprintf(commit, HUB_COMMIT_BYTES, "%s", name);
+    folder_entry_close(d);
+    mem_free(snapshots);
+    if (found != 1)
+        commit[0] = '\0';
+}
+
 /* A ref is 40 digits; whatever else stands there is none. */
 void hub_repository_commit(const struct hub_repository *r, char commit[HUB_COMMIT_BYTES],
                            const char *revision)
@@ -60,6 +78,9 @@ void hub_repository_commit(const struct hub_repository *r, char commit[HUB_COMMI
     }
     if (commit[0] == '\0' && hub_is_commit(revision))
         snprintf(commit, HUB_COMMIT_BYTES, "%s", revision);
+    const size_t digits = strspn(revision, "0123456789abcdef");
+    if (commit[0] == '\0' && digits >= HUB_SHORT_COMMIT && revision[digits] == '\0')
+        find_short(r, commit, revision);
     buf_release(&text);
     mem_free(path);
 }

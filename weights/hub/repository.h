@@ -23,7 +23,8 @@ struct hub_repository {
 int hub_repository_init(struct hub_repository *r, const char *id);
 void hub_repository_release(struct hub_repository *r);
 
-/* The commit of a revision, as far as the cache knows; "": it does not. */
+/* The commit of a revision, as far as the cache knows; "": it does not. A commit of the cache may
+ * be named by its first digits, from HUB_SHORT_COMMIT on. */
 void hub_repository_commit(const struct hub_repository *r, char commit[HUB_COMMIT_BYTES],
                            const char *revision);
 /* New memory; NULL: ERR_NOMEM. */

@@ -101,6 +101,25 @@ static void a_revision_takes_only_what_is_its_own(void **state)
     assert_true(there("datasets--org--data/blobs/x"));
 }
 
+static void a_commit_is_known_by_its_beginning(void **state)
+{
+    (void)state;
+    uint64_t bytes;
+    const char *const refused[] = {"org/two@11c5a3", "org/two@11c5a3d5811f5029c", "org/two@11c5a3e",
+                                   "org/two@607a30d7"};
+    /* One that differs from A behind its 9th digit. */
+    put(MODEL "/snapshots/607a30d7854acfec0ec3c9b8bea53f6f1b5bbe06/config.json", "1");
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        assert_int_equal(cached_remove(&bytes, refused[i]), ERR_MISSING);
+    assert_ok(cached_remove(&bytes, "org/two@607a30d783"));
+    assert_false(there(MODEL "/refs/main") || there(MODEL "/snapshots/" A));
+    assert_ok(cached_remove(&bytes, "org/two@11c5a3d"));
+    assert_false(there(MODEL "/refs/refs/pr/1") || there(MODEL "/snapshots/" B));
+    put(MODEL "/refs/607a30d", B);
+    assert_fails(cached_remove(&bytes, "org/two@607a30d"), ERR_MISSING,
+                 "revision 607a30d is not in the cache; `:hub` lists the revisions that are");
+}
+
 static void a_repository_goes_with_all_it_has(void **state)
 {
     (void)state;
@@ -165,6 +184,7 @@ int main(void)
         TEST(the_cache_is_listed),
         TEST(what_holds_no_file_is_not_listed),
         TEST(a_revision_takes_only_what_is_its_own),
+        TEST(a_commit_is_known_by_its_beginning),
         TEST(a_repository_goes_with_all_it_has),
         TEST(a_link_goes_without_what_it_leads_to),
         TEST(other_names_remove_nothing),

@@ -35,6 +35,17 @@ is "  nor of what is there another revision" "org/tiny@older is not in the cache
 has "without a network" "org/other is not in the cache $CACHE, and cannot be downloaded: 127.0.0.1:" "$(words org/other)"
 is "  at once" 1 "$(words org/other | wc -l)"
 
+# Of weights alone, as Python may leave them, the rest is missed and not the model.
+alone=$CACHE/models--w--alone
+mkdir -p "$alone/refs" "$alone/snapshots/$COMMIT" && printf $COMMIT >"$alone/refs/main"
+cp "$ROOT"/org/tiny/{config.json,model.safetensors} "$alone/snapshots/$COMMIT"
+ids() { "$PRATTLE" generate --ids 1,2 --output ids -n 3 --temperature 0 "$@" 2>&1; }
+is "weights without a tokenizer" \
+    "prattle: the tokenizer of w/alone is not in the cache: downloads are off (--offline or HF_HUB_OFFLINE)
+$(ids -m org/tiny)" "$(ids -m w/alone --offline)"
+has "  without a network" "prattle: the tokenizer of w/alone is not in the cache: 127.0.0.1:" "$(ids -m w/alone)"
+rm -r "$alone"
+
 # Everywhere a model is named.
 has "convert" "wrote out.gguf" "$("$PRATTLE" convert gpt2 out.gguf 2>&1)"
 is "  to the same model" "$local" "$(words out.gguf)"

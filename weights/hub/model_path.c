@@ -113,20 +113,22 @@ static int refuse_fetch(int rc, const struct hub_name *n)
         named == NULL ? n->id : named);
 }
 
-static int download(char **out, const struct hub_name *n, bool anew, const struct progress *p)
+/* here: the cache has its weights, and an error is of the rest. */
+static int download(char **out, const struct hub_name *n, bool anew, bool here,
+                    const struct progress *p)
 {
     struct hub_session s;
     struct hub_repository r;
     char commit[HUB_COMMIT_BYTES], file[HUB_FILE_BYTES];
     int rc = hub_session_open(&s, p);
     if (rc != 0)
-        return rc == ERR_UNSUPPORTED ? refuse_fetch(rc, n) : rc;
+        return rc == ERR_UNSUPPORTED && !here ? refuse_fetch(rc, n) : rc;
     rc = hub_fetch(commit, file, n, anew, &s);
     hub_session_close(&s);
     if (rc == ERR_INTERRUPTED)
         progress_note(p, "what has arrived of %s stays, and the next time goes on from there",
                       n->id);
-    else if (rc == ERR_IO)
+    else if (rc == ERR_IO && !here)
         rc = refuse_fetch(rc, n);
     if (rc != 0 || (rc = hub_repository_init(&r, n->id)) != 0)
         return rc;
@@ -154,8 +156,9 @@ int hub_model_path(char **out, const char *name, bool anew, const struct progres
         *out = folder;
         return 0;
     }
-    rc = download(out, &n, anew, p);
-    if (rc != 0 && rc != ERR_INTERRUPTED && rc != ERR_NOMEM && state == HUB_WEIGHTS && !anew) {
+    const bool here = state == HUB_WEIGHTS && !anew;
+    rc = download(out, &n, anew, here, p);
+    if (rc != 0 && rc != ERR_INTERRUPTED && rc != ERR_NOMEM && here) {
         progress_note(p, "the tokenizer of %s is not in the cache: %s", n.id, err_text());
         *out = folder;
         return 0;

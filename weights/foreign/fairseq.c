@@ -137,4 +137,10 @@ static int read_fairseq(struct config *c, struct naming *n, const struct checkpo
     return rc;
 }
 
-const struct foreign_kind foreign_fairseq = {is_fairseq, read_fairseq, &naming, dict_vocab_open};
+static int open_dictionary(struct tokenizer **out, const struct checkpoint *k,
+                           const struct config *c, const struct progress *p)
+{
+    return dict_vocab_open(out, k->files.folder, c, p);
+}
+
+const struct foreign_kind foreign_fairseq = {is_fairseq, read_fairseq, &naming, open_dictionary};

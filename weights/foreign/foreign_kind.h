@@ -24,9 +24,9 @@ struct foreign_kind {
      * with ERR_UNSUPPORTED and ERR_MISSING. */
     int (*read_config)(struct config *c, struct naming *n, const struct checkpoint *k);
     const struct naming *naming;
-    /* The tokenizer of the checkpoint's folder; *out NULL: none. */
-    int (*open_tokenizer)(struct tokenizer **out, const char *folder, const struct config *c,
-                          const struct progress *p);
+    /* The tokenizer of the checkpoint; *out NULL: none. */
+    int (*open_tokenizer)(struct tokenizer **out, const struct checkpoint *k,
+                          const struct config *c, const struct progress *p);
 };
 
 /* Read members of an object: required whole numbers from 1 on. ERR_MISSING, ERR_RANGE. */

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/json.h"
+#include "model/base/mem.h"
 #include "model/schema.h"
 #include "weights/foreign/meta_vocab.h"
 #include "weights/hf/vocab.h"
@@ -61,11 +62,46 @@ static int read_nanogpt(struct config *c, struct naming *n, const struct checkpo
     return rc == 0 ? compare_heads(&c->tie_word_embeddings, k) : rc;
 }
 
-static int open_characters(struct tokenizer **out, const char *folder, const struct config *c,
-                           const struct progress *p)
+/* Where nanoGPT has the characters of its data: out-char/ckpt.pt was trained on data/NAME/, both in
+ * one folder. NULL with 0: it does not say a NAME. */
+static int find_data(char **out, const struct checkpoint *k)
 {
-    int rc = meta_vocab_open(out, folder, c, p);
-    return rc != 0 || *out != NULL ? rc : vocab_open_folder(out, folder, c, p);
+    const char *name =
+        json_string_value(json_object_get(json_object_get(k->about, "config"), "dataset"));
+    *out = NULL;
+    if (name == NULL || *name == '\0' || *name == '.' || strchr(name, '/') != NULL)
+        return 0;
+    *out = mem_sprintf("%s/../data/%s", k->files.folder, name);
+    return *out == NULL ? ERR_NOMEM : 0;
+}
+
+/* They are no part of the checkpoint: what is wrong with them is no reason not to load it. */
+static int open_data_characters(struct tokenizer **out, const struct checkpoint *k,
+                                const struct config *c, const struct progress *p)
+{
+    char *folder, shown[200];
+    int rc = find_data(&folder, k);
+    if (rc == 0 && folder != NULL && (rc = meta_vocab_open(out, folder, c, p)) != 0 &&
+        rc != ERR_NOMEM) {
+        progress_note(p, "left out: %s", err_text());
+        err_clear();
+        rc = 0;
+    }
+    if (rc == 0 && *out != NULL)
+        progress_note(p, "the characters are those of %s/meta.pkl",
+                      file_show(shown, sizeof shown, folder));
+    mem_free(folder);
+    return rc;
+}
+
+/* In the checkpoint's folder, or else of its data. */
+static int open_characters(struct tokenizer **out, const struct checkpoint *k,
+                           const struct config *c, const struct progress *p)
+{
+    int rc = meta_vocab_open(out, k->files.folder, c, p);
+    if (rc == 0 && *out == NULL)
+        rc = vocab_open_folder(out, k->files.folder, c, p);
+    return rc != 0 || *out != NULL ? rc : open_data_characters(out, k, c, p);
 }
 
 const struct foreign_kind foreign_nanogpt = {is_nanogpt, read_nanogpt, &naming, open_characters};

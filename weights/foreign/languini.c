@@ -51,5 +51,10 @@ static int read_languini(struct config *c, struct naming *n, const struct checkp
     return foreign_read_sizes(k->beside, sizes, sizeof sizes / sizeof *sizes);
 }
 
-const struct foreign_kind foreign_languini = {is_languini, read_languini, &naming,
-                                              vocab_open_folder};
+static int open_vocab(struct tokenizer **out, const struct checkpoint *k, const struct config *c,
+                      const struct progress *p)
+{
+    return vocab_open_folder(out, k->files.folder, c, p);
+}
+
+const struct foreign_kind foreign_languini = {is_languini, read_languini, &naming, open_vocab};

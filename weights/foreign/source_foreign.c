@@ -157,7 +157,7 @@ static int open_checkpoint(struct source *s, struct state *st, struct file *file
         return err_set(ERR_MISSING, "no trainer's checkpoint");
     }
     if ((rc = read_weights(s, st, kind, p)) == 0 && (rc = name_source(s, &st->k)) == 0)
-        rc = kind->open_tokenizer(&s->tokenizer, f->folder, &s->config, p);
+        rc = kind->open_tokenizer(&s->tokenizer, &st->k, &s->config, p);
     return rc;
 }
 

@@ -286,7 +286,7 @@ static const struct pickle_value *find_weights(const struct pickle_machine *m,
 
 int pickle_about(struct pickle_machine *m, json_t **out)
 {
-    static const char *const keys[] = {"model_args", "cfg", "args"};
+    static const char *const keys[] = {"model_args", "cfg", "args", "config"};
     const struct pickle_value *dict;
     *out = NULL;
     int rc = find_dict(m, &dict);

@@ -13,9 +13,9 @@
 /*
  * The tensors of the dict, in its order, or of the weights in it where it is what a trainer saved;
  * other items are skipped. *out is to be freed with mem_free; its texts are borrowed from bytes.
- * *about: what a trainer said of the model, under "model_args", "cfg" and "args", or NULL; to be
- * freed with json_decref, also after a failure. ERR_FORMAT: broken; ERR_UNSUPPORTED: an opcode or
- * global that is not listed, or a tensor that is not contiguous.
+ * *about: what a trainer said of the model, under "model_args", "cfg", "args" and "config", or
+ * NULL; to be freed with json_decref, also after a failure. ERR_FORMAT: broken; ERR_UNSUPPORTED: an
+ * opcode or global that is not listed, or a tensor that is not contiguous.
  */
 int pickle_read(struct pickle_tensor **out, int *n, json_t **about, const char *bytes,
                 size_t n_bytes);

@@ -122,6 +122,43 @@ static void wrong_vocabularies_of_characters(void **state)
     scratch_close(&scratch);
 }
 
+static bool has_tokenizer(const char *name)
+{
+    struct source s;
+    assert_ok(source_open(&s, scratch_path(&scratch, name), 0, true, NULL));
+    const bool has = s.tokenizer != NULL;
+    source_close(&s);
+    return has;
+}
+
+/* As nanoGPT has them: out/ckpt.pt says the dataset, whose characters are in data/DATASET. */
+static void characters_are_found_with_the_data(void **state)
+{
+    (void)state;
+    struct buf b = {0};
+    scratch_open(&scratch);
+    assert_ok(file_make_folder(scratch_path(&scratch, "out")));
+    assert_ok(file_make_folder(scratch_path(&scratch, "data/out")));
+    copy_file(&b, GOLDEN "nanogpt-char/meta.pkl", "data/out/meta.pkl");
+    copy_file(&b, GOLDEN "nanogpt-char/meta.pkl", "meta.pkl");
+    copy_file(&b, GOLDEN "nanogpt-char/ckpt.pt", "out/ckpt.pt");
+    assert_false(has_tokenizer("out"));
+    memcpy(memmem(b.data, b.n, "out_dir", 7), "dataset", 7);
+    scratch_write(&scratch, "out/ckpt.pt", b.data, b.n);
+    assert_true(has_tokenizer("out"));
+    assert_true(has_tokenizer("out/ckpt.pt"));
+    scratch_write(&scratch, "data/out/meta.pkl", "}.", 2);
+    assert_false(has_tokenizer("out"));
+    /* A name leads nowhere else, as to the meta.pkl above. */
+    char *value = value_of(&b, "dataset");
+    assert_memory_equal(value, "X\3\0\0\0out", 8);
+    memcpy(value + 5, "../", 3);
+    scratch_write(&scratch, "out/ckpt.pt", b.data, b.n);
+    assert_false(has_tokenizer("out"));
+    buf_release(&b);
+    scratch_close(&scratch);
+}
+
 static void wrong_files_of_mingpt(void **state)
 {
     (void)state;
@@ -282,6 +319,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_arguments_of_nanogpt),
         cmocka_unit_test(wrong_vocabularies_of_characters),
+        cmocka_unit_test(characters_are_found_with_the_data),
         cmocka_unit_test(wrong_files_of_mingpt),
         cmocka_unit_test(wrong_settings_of_fairseq),
         cmocka_unit_test(dictionaries_of_fairseq),

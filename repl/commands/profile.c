@@ -156,7 +156,9 @@ static int keep_profile(const struct repl *r, const struct profiled *p, struct f
         return 0;
     if (rc != 0 && rc != ERR_INTERRUPTED && count_spans(t, false) == 0)
         return 0;
-    int kept = trace_file_write(w, t, p->command);
+    int kept = p->by_ranks ? file_create(w, p->path, p->force) : 0;
+    if (kept == 0)
+        kept = trace_file_write(w, t, p->command);
     if (kept == 0)
         kept = file_commit(w);
     return kept == 0 ? print_profile(r, p, t) : kept;
@@ -193,6 +195,8 @@ static int profile_command(struct repl *r, struct profiled *p, const struct call
         rc = repl_device(r);
     if (rc == 0)
         rc = file_create(&w, p->path, p->force);
+    if (p->by_ranks) /* the loss of another rank ends this one at once, and would leave it */
+        file_abandon(&w);
     const bool starts = rc == 0 && (rc = profile_trace_start(par_threads(), 0)) == 0;
     if (p->by_ranks)
         rc = world_agree(rc);

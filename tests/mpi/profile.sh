@@ -43,5 +43,12 @@ has "what rank 0 does alone" "1 thread; model.json has" \
     "$(EXEC="timeout 60" ranks 2 profile model.json model --model "$MODEL" 2>&1 >/dev/null)"
 has "a command that is none" "profile: there is no command trian; did you mean train?" \
     "$(EXEC="timeout 60" ranks 2 profile x.json trian 2>&1)"
-is "nothing else is left" "" "$(ls | grep -E 'x.json|tmp$')"
+# A rank that is lost ends the others at once.
+set -m
+"$PRATTLE" profile lost.json "${step[@]}" steps=1000000 save_every=20 replicas=2 folder=lost >/dev/null 2>err &
+launcher=$!
+until_newer lost "" && find_processes && kill -9 "${ranks[1]}"
+wait $launcher
+has "a rank is lost" "rank 1 (" "$(cat err)"
+is "nothing else is left" "" "$(ls | grep -E "x.json|lost.json|tmp\$")"
 finish

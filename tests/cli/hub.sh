@@ -2,7 +2,7 @@
 # Models by name, from a Hub on the loopback: the cache, the list of what is in it, and removal.
 . "$(dirname "$0")/lib.sh.inc"
 . "$(dirname "$0")/hub.sh.inc"
-unset HF_TOKEN
+unset HF_TOKEN HUGGING_FACE_HUB_TOKEN
 "$PRATTLE" convert random:gpt2,n_layer=2,n_embd=128,n_head=4,n_positions=64,vocab_size=1024@1 "$ROOT/org/tiny" >/dev/null 2>&1
 cp -r "$ROOT/org/tiny" "$ROOT/openai-community/gpt2"
 cd "$TMPDIR" || exit 1

@@ -32,11 +32,47 @@ static bool variable_is_true(const char *name)
     return false;
 }
 
+/* The variable that "$NAME" or "${NAME}" at text means, and the length of that; NULL: none is set.
+ */
+static const char *read_reference(size_t *n, const char *text)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    const bool braced = text[1] == '{';
+    const char *from = text + 1 + braced;
+    const size_t length = braced ? strcspn(from, "}") : strspn(from, plain);
+    *n = (size_t)(from - text) + length + braced;
+    if (length == 0 || (braced && from[length] == '\0'))
+        return NULL;
+    char *name = mem_sprintf("%.*s", (int)length, from);
+    const char *value = name == NULL ? NULL : getenv(name);
+    mem_free(name);
+    return value;
+}
+
+/* "~/x" and "$HOME/x", as Python's expanduser and expandvars have them: what is not set stays. */
+static char *expand_path(const char *path)
+{
+    struct buf out = {0};
+    char *text = file_expand(path);
+    int rc = text == NULL ? ERR_NOMEM : 0;
+    for (const char *at = text; rc == 0 && *at != '\0';) {
+        size_t n = 1;
+        const char *value = *at == '$' ? read_reference(&n, at) : NULL;
+        n = value == NULL ? 1 : n;
+        rc = value == NULL ? buf_char(&out, *at) : buf_str(&out, value);
+        at += n;
+    }
+    mem_free(text);
+    char *expanded = rc == 0 ? mem_strdup(buf_text(&out)) : NULL;
+    buf_release(&out);
+    return expanded;
+}
+
 static char *home_path(const char *name)
 {
     const char *home = variable("HF_HOME"), *cache = variable("XDG_CACHE_HOME"),
                *user = variable("HOME");
-    char *folder = home != NULL    ? file_expand(home)
+    char *folder = home != NULL    ? expand_path(home)
                    : cache != NULL ? mem_sprintf("%s/huggingface", cache)
                    : user != NULL  ? mem_sprintf("%s/.cache/huggingface", user)
                                    : NULL;
@@ -55,7 +91,7 @@ char *hub_cache_path(void)
     const char *path = variable("HF_HUB_CACHE");
     if (path == NULL)
         path = variable("HUGGINGFACE_HUB_CACHE");
-    char *cache = path != NULL ? file_expand(path) : home_path("hub");
+    char *cache = path != NULL ? expand_path(path) : home_path("hub");
     if (cache == NULL || !file_exists(cache) || file_is_folder(cache))
         return cache;
     err_set(ERR_FORMAT,
@@ -108,9 +144,11 @@ int hub_token(char **out)
     const char *token = variable("HF_TOKEN"), *named = variable("HF_TOKEN_PATH");
     if (token != NULL)
         return trim_token(out, token, "HF_TOKEN");
+    if ((token = variable("HUGGING_FACE_HUB_TOKEN")) != NULL) /* its name of old */
+        return trim_token(out, token, "HUGGING_FACE_HUB_TOKEN");
     if (variable_is_true("HF_HUB_DISABLE_IMPLICIT_TOKEN"))
         return 0;
-    char *path = named != NULL ? file_expand(named) : home_path("token");
+    char *path = named != NULL ? expand_path(named) : home_path("token");
     if (path == NULL)
         return err_last() == ERR_MISSING ? 0 : ERR_NOMEM;
     struct buf text = {0};

@@ -9,14 +9,15 @@
 #include <stdbool.h>
 
 /* HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, else "hub" in HF_HOME, else in $XDG_CACHE_HOME/huggingface
- * or
- * ~/.cache/huggingface. ERR_MISSING: none of these is set, nor HOME. */
+ * or ~/.cache/huggingface; ~ and $NAME in the variables are expanded, as Python does. ERR_MISSING:
+ * none of these is set, nor HOME. */
 char *hub_cache_path(void);
 /* HF_ENDPOINT without its last slashes, or https://huggingface.co. ERR_RANGE: it is no http or
  * https address. */
 char *hub_endpoint(void);
-/* HF_TOKEN, else the text of the file HF_TOKEN_PATH or "token" in HF_HOME, without blanks around.
- * *out is NULL with 0 where there is none. ERR_FORMAT: it has blanks or control characters in it.
+/* HF_TOKEN, HUGGING_FACE_HUB_TOKEN, else the text of the file HF_TOKEN_PATH or "token" in HF_HOME,
+ * without blanks around. *out is NULL with 0 where there is none. ERR_FORMAT: it has blanks or
+ * control characters in it.
  */
 int hub_token(char **out);
 /* HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE, or so set: no request is made. */

@@ -38,7 +38,12 @@ has "in the list" "org/one" "$("$PRATTLE" hub --format csv | tail -n +2 | cut -d
 has "a file of it is not removed alone" "org/one/tiny.gguf is not in the cache" "$("$PRATTLE" hub remove org/one/tiny.gguf 2>&1)"
 stop_server
 is "offline" "$(words "$ROOT/org/one/tiny.gguf")" "$(words org/one --offline)"
-has "  what is not there" "org/several is not in the cache $CACHE, and downloads are off" "$(words org/several:Q8_0 --offline)"
+has "  what is not there" "org/several:Q8_0 is not in the cache $CACHE, and downloads are off" "$(words org/several:Q8_0 --offline)"
+has "  nor without a network" "; without a network, fetch the Q8_0 GGUF file of https://huggingface.co/org/several and load that" \
+    "$(words org/several:Q8_0@v1)"
+has "    by its file" "org/several/x.gguf@v1 is not in the cache" "$(words org/several/x.gguf@v1)"
+has "    which is to be fetched" "; without a network, fetch x.gguf of https://huggingface.co/org/several and load that" \
+    "$(words org/several/x.gguf@v1)"
 serve
 for f in other-f16 tiny.Q8_0; do words org/several/$f.gguf >/dev/null; done
 stop_server

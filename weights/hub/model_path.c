@@ -1,5 +1,6 @@
 #include "weights/hub/model_path.h"
 
+#include "model/base/buf.h"
 #include "model/base/err.h"
 #include "model/base/file_path.h"
 #include "model/base/file_show.h"
@@ -81,36 +82,66 @@ static void show_cached(char shown[HUB_GGUF_NAMES], const struct hub_name *n)
     hub_repository_release(&r);
 }
 
+/* What was asked for: "org/name", "org/name:Q8_0@v1". */
+static int show_name(struct buf *out, const struct hub_name *n)
+{
+    int rc = buf_str(out, n->id);
+    if (rc == 0 && n->quant[0] != '\0')
+        rc = buf_printf(out, ":%s", n->quant);
+    else if (rc == 0 && n->file[0] != '\0')
+        rc = buf_printf(out, "/%s", n->file);
+    if (rc == 0 && strcmp(n->revision, HUB_MAIN) != 0) /* the model itself may be there */
+        rc = buf_printf(out, "@%s", n->revision);
+    return rc;
+}
+
+/* What to fetch from elsewhere. */
+static int show_files(struct buf *out, const struct hub_name *n)
+{
+    const char *named = strchr(n->id, '/') == NULL ? hub_name_other(n->id) : NULL;
+    const bool a_file = n->quant[0] != '\0' || n->file[0] != '\0';
+    int rc =
+        buf_str(out, a_file ? "fetch " : "put config.json, model.safetensors and tokenizer.json");
+    if (rc == 0 && a_file)
+        rc = n->file[0] != '\0' ? buf_str(out, n->file)
+                                : buf_printf(out, "the %s GGUF file", n->quant);
+    if (rc == 0)
+        rc = buf_printf(out, " of https://huggingface.co/%s %s", named == NULL ? n->id : named,
+                        a_file ? "and load that" : "into a folder and load that");
+    return rc;
+}
+
 /* Where there is no network: which files are here, or what to fetch, and where to put it. */
 static int refuse_fetch(int rc, const struct hub_name *n)
 {
     char why[512], shown[160], files[HUB_GGUF_NAMES];
+    struct buf name = {0}, wanted = {0};
     char *cache = hub_cache_path();
-    const char *named = strchr(n->id, '/') == NULL ? hub_name_other(n->id) : NULL;
-    const bool other = strcmp(n->revision, "main") != 0; /* the model itself may be there */
     snprintf(why, sizeof why, "%s", err_text());
     file_show(shown, sizeof shown, cache == NULL ? "" : cache);
     mem_free(cache);
     show_cached(files, n);
-    if (files[0] != '\0')
-        return err_set(rc == ERR_UNSUPPORTED ? ERR_MISSING : rc,
-                       "%s%s%s cannot be downloaded: %s; of its files the cache %s has %s: name "
-                       "one as %s/FILE.gguf",
-                       n->id,
-                       n->quant[0] != '\0'  ? ":"
-                       : n->file[0] != '\0' ? "/"
-                                            : "",
-                       n->quant[0] != '\0' ? n->quant : n->file, why, shown, files, n->id);
-    if (rc == ERR_UNSUPPORTED)
-        return err_set(ERR_MISSING, "%s%s%s is not in the cache %s, and %s", n->id,
-                       other ? "@" : "", other ? n->revision : "", shown, why);
-    return err_set(
-        rc,
-        "%s%s%s is not in the cache %s, and cannot be downloaded: %s; without a network, put "
-        "config.json, model.safetensors and tokenizer.json of https://huggingface.co/%s into "
-        "a folder and load that",
-        n->id, other ? "@" : "", other ? n->revision : "", shown, why,
-        named == NULL ? n->id : named);
+    const int code = rc == ERR_UNSUPPORTED ? ERR_MISSING : rc;
+    int shows = show_name(&name, n);
+    if (shows == 0)
+        shows = show_files(&wanted, n);
+    if (shows != 0)
+        rc = shows;
+    else if (files[0] != '\0')
+        rc = err_set(code,
+                     "%s cannot be downloaded: %s; of its files the cache %s has %s: name one as "
+                     "%s/FILE.gguf",
+                     buf_text(&name), why, shown, files, n->id);
+    else if (rc == ERR_UNSUPPORTED)
+        rc = err_set(code, "%s is not in the cache %s, and %s", buf_text(&name), shown, why);
+    else
+        rc = err_set(code,
+                     "%s is not in the cache %s, and cannot be downloaded: %s; without a network, "
+                     "%s",
+                     buf_text(&name), shown, why, buf_text(&wanted));
+    buf_release(&name);
+    buf_release(&wanted);
+    return rc;
 }
 
 /* here: the cache has its weights, and an error is of the rest. */

@@ -15,6 +15,7 @@
 #include "model/kernels/kernels.h"
 #include "model/kernels/peak.h"
 #include "repl/bench/bench.h"
+#include "repl/bench/spec_texts.h"
 #include "repl/terminal/table_fit.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
@@ -57,6 +58,19 @@ const char *cmd_bench_word(int i)
     return i < N_BENCHES ? benches[i].name : NULL;
 }
 
+static int refuse_word(const char *word)
+{
+    for (int i = 0; *word != '\0' && spec_texts[i].name != NULL; i++)
+        if (strncmp(spec_texts[i].name, word, strlen(word)) == 0)
+            return err_set(ERR_RANGE, "there is no benchmark or file %s; did you mean %s?",
+                           file_quote(word), spec_texts[i].name);
+    return err_set(ERR_RANGE,
+                   "there is no benchmark or file %s; give limits, decode, prefill, score, "
+                   "batch, loop, speculate, stream, sampling, tokenizer, start, train, "
+                   "train=BATCHxLENGTH, or a text for the tokenizer",
+                   file_quote(word));
+}
+
 /* Which are asked for, as bits; a word that is no name is the tokenizer's text. */
 static int choose_benches(struct bench *b, char *const *words, int n, unsigned *chosen)
 {
@@ -73,11 +87,7 @@ static int choose_benches(struct bench *b, char *const *words, int n, unsigned *
         else if (file_exists(words[i]))
             b->file = words[i];
         else
-            return err_set(ERR_RANGE,
-                           "there is no benchmark or file %s; give limits, decode, prefill, score, "
-                           "batch, loop, speculate, stream, sampling, tokenizer, start, train, "
-                           "train=BATCHxLENGTH, or a text for the tokenizer",
-                           file_quote(words[i]));
+            return refuse_word(words[i]);
     }
     if (b->sized)
         *chosen |= 1u << (N_BENCHES - 1);

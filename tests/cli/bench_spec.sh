@@ -88,6 +88,8 @@ err=$(bench repeats=1000000000); is "a huge count is refused" 1 $?
 has "with its limits" "repeats is 1000000000, must be a whole number, 1 to 1000" "$err"
 err=$("$PRATTLE" bench "$TMPDIR/none.yaml" 2>&1); is "a file that is not there is an error" 1 $?
 has "which names those that the program has" "none.yaml; the program itself has graphcore-gpt2.yaml, languini.yaml, popxl.yaml" "$err"
+is "or where the ending is missing the one that is meant" "there is no benchmark or file languini; did you mean languini.yaml?" \
+    "$("$PRATTLE" bench languini --model $MODEL 2>&1)"
 has "and runs from anywhere" "the specification has languini_mini," "$(cd /; "$PRATTLE" bench languini.yaml nothing 2>&1)"
 printf 'a:\n  cmd: sh -c "touch %s"\n  data: {x: {regexp: x}}\n' "$TMPDIR/touched" >"$TMPDIR/evil.yaml"
 err=$("$PRATTLE" bench "$TMPDIR/evil.yaml" 2>&1); is "another program is refused" 1 $?

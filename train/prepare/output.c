@@ -79,8 +79,7 @@ static int open_llmc(struct output *o, int n_ids, token_id end)
     return file_write(&o->file, head, sizeof head);
 }
 
-/* The i-th file of a path in fresh memory; NULL past the last, or ERR_NOMEM was set. */
-static char *output_file(enum output_format f, const char *path, int i)
+char *output_file(enum output_format f, const char *path, int i)
 {
     static const char *const endings[OUTPUT_FORMATS][2] = {
         [OUTPUT_MEGATRON] = {".bin", ".idx"}, [OUTPUT_TFRECORD] = {"", ".index"}};
@@ -345,6 +344,14 @@ static int delete_old_index(const struct output *o)
         rc = delete_file(index);
     mem_free(index);
     return rc;
+}
+
+int output_fds(const struct output *o, int list[2])
+{
+    const bool megatron = o->format == OUTPUT_MEGATRON;
+    list[0] = megatron ? o->megatron.bin.fd : o->file.fd;
+    list[1] = megatron ? o->megatron.idx.fd : o->index.fd;
+    return 1 + (list[1] >= 0);
 }
 
 int output_commit(struct output *o)

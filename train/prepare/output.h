@@ -25,6 +25,9 @@ char *output_path(const char *path, const char *part, enum output_format f);
 /* Whether it stores where documents end; in others the end-of-text token alone says so. */
 bool output_has_bounds(enum output_format f);
 
+/* The i-th file of a path, in fresh memory; NULL past the last, or ERR_NOMEM was set. */
+char *output_file(enum output_format f, const char *path, int i);
+
 /* Whether a file of path may be written, of ids below n_ids. ERR_EXISTS without force; ERR_RANGE:
  * the format has no room for such ids. */
 int output_check(enum output_format f, const char *path, int n_ids, bool force);
@@ -66,6 +69,8 @@ int output_end(struct output *o);
 /* Whether documents can no longer be told apart: the format has no bounds but the end-of-text
  * token, and some lack it. */
 bool output_joins(const struct output *o);
+/* The descriptors of its files, which it has until it is committed; their count. */
+int output_fds(const struct output *o, int list[2]);
 int output_commit(struct output *o);
 void output_abandon(struct output *o); /* harmless after a commit */
 

@@ -8,6 +8,7 @@
 #include "train/data/tokenizer_hash.h"
 #include "train/prepare/deal.h"
 #include "train/prepare/intake.h"
+#include "train/prepare/placing.h"
 #include "train/prepare/token_intake.h"
 
 #include <stdio.h>
@@ -29,6 +30,8 @@ struct preparation {
     uint64_t *texts; /* [n sources + 1]: what the first i are known by; owned */
     struct store store;
     struct store_place place;
+    char *folder;               /* of the store; owned */
+    char command[SHA256_HEX];   /* what OUT depends on */
     char *paths[PREPARE_PARTS]; /* owned */
     struct output outputs[PREPARE_PARTS];
     struct prepare_report *report;
@@ -208,15 +211,15 @@ static int read_tokens(struct preparation *p)
     return token_intake_run(&intake, &p->store, &p->place);
 }
 
-static int fill_store(struct preparation *p, const char *out)
+static int fill_store(struct preparation *p)
 {
     static const size_t mark_bytes[] = {[DUPLICATES_KEEP] = 0,
                                         [DUPLICATES_EXACT] = sizeof(struct text_hash),
                                         [DUPLICATES_NEAR] = sizeof(struct store_mark)};
-    char key[SHA256_HEX], *folder = store_folder(out);
-    int rc = folder == NULL ? ERR_NOMEM : make_key(key, p);
+    char key[SHA256_HEX];
+    int rc = make_key(key, p);
     if (rc == 0)
-        rc = store_open(&p->store, &p->place, folder, key, mark_bytes[p->config->duplicates]);
+        rc = store_open(&p->store, &p->place, p->folder, key, mark_bytes[p->config->duplicates]);
     if (rc == 0 && !p->from_tokens)
         rc = check_texts(p);
     p->report->went_on = rc == 0 && p->store.n > 0;
@@ -226,21 +229,56 @@ static int fill_store(struct preparation *p, const char *out)
         rc = err_set(ERR_RANGE, p->place.now.short_ones > 0
                                     ? "all documents are shorter than min_length"
                                     : "there is no text to prepare");
-    mem_free(folder);
     return rc;
 }
 
 /* ---- the files ---- */
 
+/* Beside the documents, what is made of them. */
+static int name_command(struct preparation *p)
+{
+    struct sha256 h;
+    char key[SHA256_HEX], numbers[64];
+    const struct prepare_config *c = p->config;
+    int rc = make_key(key, p);
+    if (rc == 0)
+        rc = sha256_init(&h);
+    if (rc != 0)
+        return rc;
+    snprintf(numbers, sizeof numbers, "%d %d %llu", p->report->format, c->shuffle,
+             (unsigned long long)c->seed);
+    tokenizer_hash_text(&h, key);
+    tokenizer_hash_text(&h, numbers);
+    tokenizer_hash_text(&h, c->split);
+    if (!p->from_tokens)
+        sha256_add(&h, &p->texts[p->sources.n], sizeof *p->texts);
+    sha256_end_hex(&h, p->command);
+    sha256_release(&h);
+    return 0;
+}
+
+/* Of the same command, killed while its files took their places. */
+static int take_back(struct preparation *p, const char *path)
+{
+    int rc = 0;
+    char *file;
+    for (int i = 0; rc == 0 && (file = output_file(p->report->format, path, i)) != NULL; i++) {
+        rc = placing_take_back(p->folder, p->command, file);
+        mem_free(file);
+    }
+    return rc;
+}
+
 /* The path of each part of the split; what is in the way is said before the work. */
 static int name_outputs(struct preparation *p, const char *out, int n, bool force)
 {
     static const char *const names[] = {"-train", "-validation", "-test"};
-    int rc = 0;
+    int rc = (p->folder = store_folder(out)) == NULL ? ERR_NOMEM : name_command(p);
     for (int i = 0; i < n && rc == 0; i++) {
         p->paths[i] = output_path(out, n == 1 ? "" : names[i], p->report->format);
-        rc = p->paths[i] == NULL ? ERR_NOMEM
-                                 : output_check(p->report->format, p->paths[i], p->n_ids, force);
+        rc = p->paths[i] == NULL ? ERR_NOMEM : take_back(p, p->paths[i]);
+        if (rc == 0)
+            rc = output_check(p->report->format, p->paths[i], p->n_ids, force);
         p->report->n_parts = i + 1;
     }
     return rc;
@@ -261,9 +299,17 @@ static int open_outputs(struct preparation *p, bool force)
     return rc;
 }
 
+static int note_outputs(const struct preparation *p)
+{
+    int fds[2 * PREPARE_PARTS], n = 0;
+    for (int i = 0; i < p->report->n_parts; i++)
+        n += output_fds(&p->outputs[i], fds + n);
+    return placing_write(p->folder, p->command, fds, (size_t)n);
+}
+
 static int commit_outputs(struct preparation *p)
 {
-    int rc = 0;
+    int rc = note_outputs(p);
     for (int i = 0; i < p->report->n_parts && rc == 0; i++) {
         p->report->parts[i].documents = p->outputs[i].n_documents;
         p->report->parts[i].tokens = p->outputs[i].n_tokens;
@@ -327,7 +373,7 @@ int prepare_run(struct prepare_report *report, const struct prepare_config *c, c
     if (rc == 0)
         rc = name_outputs(&a, out, n, force);
     if (rc == 0)
-        rc = fill_store(&a, out);
+        rc = fill_store(&a);
     if (rc == 0)
         rc = open_outputs(&a, force);
     if (rc == 0)
@@ -341,6 +387,7 @@ int prepare_run(struct prepare_report *report, const struct prepare_config *c, c
         store_close(&a.store);
     else
         store_remove(&a.store);
+    mem_free(a.folder);
     mem_free(a.texts);
     token_documents_close(&a.documents);
     data_sources_release(&a.sources);

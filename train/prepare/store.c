@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "train/prepare/placing.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -139,12 +140,22 @@ void store_close(struct store *s)
 static bool is_ours(const char *name)
 {
     static const char *const others[] = {"runs", "more-runs"};
-    bool ours = strncmp(name, "state.json.", strlen("state.json.")) == 0;
+    bool ours = strncmp(name, "state.json.", strlen("state.json.")) == 0 ||
+                strncmp(name, "placing.json.", strlen("placing.json.")) == 0;
     for (int i = 0; i < N_NAMES; i++)
         ours |= strcmp(name, names[i]) == 0;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         ours |= strcmp(name, others[i]) == 0;
     return ours;
+}
+
+/* Last: until then, a kill leaves what the same command takes back. */
+static void delete_note(const struct store *s)
+{
+    char *path = file_join(s->folder, placing_name);
+    if (path != NULL)
+        unlink(path);
+    mem_free(path);
 }
 
 void store_remove(struct store *s)
@@ -157,6 +168,7 @@ void store_remove(struct store *s)
             unlinkat(dirfd(dir), e->d_name, 0);
     if (dir != NULL)
         closedir(dir);
+    delete_note(s);
     rmdir(s->folder);
     store_close(s);
 }

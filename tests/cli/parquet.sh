@@ -20,6 +20,12 @@ said=$(with data prepare x.parquet long.jsonl field=long --model $MODEL)
 is "another column, of long texts" '{"text":"A long text."} {"text":"Another."} {"text":"Third."}' "$(paste -sd ' ' long.jsonl)"
 has "a column that is not there" "x.parquet has no column body, it has id, text, long, n3; field=NAME chooses one" "$(with data prepare x.parquet o field=body --model $MODEL)"
 has "a column of numbers" "x.parquet: the column n3 has no texts (GArrowInt64Array)" "$(with data prepare x.parquet o field=n3 --model $MODEL)"
+tar -cf packed.tar x.parquet && gzip -k x.parquet
+has "in an archive it is no text" "packed.tar: x.parquet is a Parquet file, which is not read packed: unpack it first" \
+    "$(with data prepare packed.tar none --model $MODEL)"
+has "nor compressed" "x.parquet.gz is a Parquet file, which is not read packed: unpack it first" \
+    "$(with data prepare x.parquet.gz none --model $MODEL)"
+is "  nothing is written" "" "$(ls none* 2>/dev/null)"
 sed -i 's/^columns/nested 3\n&/' x.parquet
 : >log
 is "behind a nested column" '{"text":"One \"day\"."} {"text":"Two\nlines."} {"text":"Four."}' \

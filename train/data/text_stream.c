@@ -262,6 +262,9 @@ static int next_member(struct text_stream *s, struct archive_entry *e, bool *is_
     int rc = unpack_bytes(l, s->head, sizeof s->head, &s->n_head);
     if (rc != 0)
         return rc;
+    if (parquet_is_file(s->head, s->n_head))
+        return err_set(ERR_FORMAT,
+                       "%s is a Parquet file, which is not read packed: unpack it first", s->name);
     if (!data_is_packed(s->head, s->n_head)) {
         *is_text = compressed || !tfrecord_may_be_index(name, s->head, s->n_head);
         s->texts += *is_text;

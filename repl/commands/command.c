@@ -197,7 +197,8 @@ int command_take_word(char **text, char **word)
             *to++ = *p;
     }
     if (quote != '\0')
-        return err_set(ERR_FORMAT, "a quote (%c) is not closed", quote);
+        return err_set(ERR_FORMAT, "a quote (%c) is not closed; \\%c is the character itself",
+                       quote, quote);
     *text = p + (*p != '\0');
     *to = '\0';
     return 0;

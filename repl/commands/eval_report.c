@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "repl/terminal/duration.h"
 #include "repl/terminal/number.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
@@ -100,6 +101,24 @@ static int print_head(const struct eval_result *r, const struct model *m)
     return rc;
 }
 
+/* The words that are counted agree with 1. */
+static int add_counts(struct buf *out, const struct eval_result *r)
+{
+    char time[16];
+    const int unit = (int)strlen(r->unit) - (r->total == 1);
+    int rc = buf_printf(out, "%s%llu of %llu %.*s", r->partial ? "PARTIAL, stopped: " : "",
+                        (unsigned long long)r->done, (unsigned long long)r->total, unit, r->unit);
+    if (rc == 0 && r->left_out > 0)
+        rc = buf_printf(out, ", %llu left out", (unsigned long long)r->left_out);
+    if (rc == 0)
+        rc = buf_printf(out, "; %llu target%s, %llu token%s in %s, %.0f tokens/s",
+                        (unsigned long long)r->targets, r->targets == 1 ? "" : "s",
+                        (unsigned long long)r->tokens, r->tokens == 1 ? "" : "s",
+                        duration_short(time, r->seconds),
+                        r->seconds > 0 ? (double)r->tokens / r->seconds : 0);
+    return rc;
+}
+
 int eval_report_show(const struct eval_result *r, const struct model *m)
 {
     int rc = print_head(r, m);
@@ -108,14 +127,7 @@ int eval_report_show(const struct eval_result *r, const struct model *m)
         rc = print_figures(r);
     struct buf counts = {0};
     if (rc == 0)
-        rc = buf_printf(&counts, "%s%llu of %llu %s", r->partial ? "PARTIAL, stopped: " : "",
-                        (unsigned long long)r->done, (unsigned long long)r->total, r->unit);
-    if (rc == 0 && r->left_out > 0)
-        rc = buf_printf(&counts, ", %llu left out", (unsigned long long)r->left_out);
-    if (rc == 0)
-        rc = buf_printf(&counts, "; %llu targets, %llu tokens in %.1f s, %.0f tokens/s",
-                        (unsigned long long)r->targets, (unsigned long long)r->tokens, r->seconds,
-                        r->seconds > 0 ? (double)r->tokens / r->seconds : 0);
+        rc = add_counts(&counts, r);
     if (rc == 0)
         wrap_say(stdout, "", "  %s", buf_text(&counts));
     buf_release(&counts);

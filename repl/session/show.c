@@ -7,6 +7,7 @@
 
 #include "repl/session/json_lines.h"
 #include "repl/terminal/progress.h"
+#include "repl/terminal/duration.h"
 #include "repl/terminal/term.h"
 
 #include <inttypes.h>
@@ -71,16 +72,6 @@ static void show_status(void *user, const char *sentence)
         wrap_at(&w->lines, 0);
     }
     progress_warn(sentence);
-}
-
-/* "1.3 ms", "0.21 s" */
-static const char *duration_short(char out[16], double s)
-{
-    if (s < 0.1)
-        snprintf(out, 16, "%.1f ms", 1e3 * s);
-    else
-        snprintf(out, 16, s < 10 ? "%.2f s" : "%.1f s", s);
-    return out;
 }
 
 /* "; 42 of 60 drafted tokens accepted", where there were any. */

@@ -15,3 +15,12 @@ const char *duration_text(char out[24], double s)
         snprintf(out, 24, "%ld s", t);
     return out;
 }
+
+const char *duration_short(char out[16], double s)
+{
+    if (s < 0.1)
+        snprintf(out, 16, "%.1f ms", 1e3 * s);
+    else
+        snprintf(out, 16, s < 10 ? "%.2f s" : "%.1f s", s);
+    return out;
+}

@@ -245,7 +245,7 @@ static void bad_lines_are_explained(void **state)
     assert_refused(r, "convert a", "usage: :convert IN OUT");
     assert_refused(r, "convert a b c d", "usage: :convert IN OUT [TEXT]");
     assert_refused(r, "convert a b c", "a TEXT is for --dtype q8");
-    assert_refused(r, "convert a \"b", "a quote (\") is not closed");
+    assert_refused(r, "convert a \"b", "a quote (\") is not closed; \\\" is the character itself");
     assert_refused(r, "convert a b --all", "convert does not take --all");
     assert_refused(r, "convert a b --frce", "did you mean force?");
     assert_refused(r, "convert a b --dtype fp7",

@@ -53,6 +53,16 @@ static int run_plain_word(struct repl *r, const char *line, const char *command)
     return rc;
 }
 
+static int run_slash(struct repl *r, const char *line)
+{
+    const int n = (int)strcspn(line, " \t\n"), rc = command_run_line(r, line);
+    if (rc == 0 && !r->told_plain)
+        wrap_say(stdout, term_dim(stdout), "(/%.*s is :%.*s; ::/%.*s is a prompt)", n, line, n,
+                 line, n, line);
+    r->told_plain = true;
+    return rc;
+}
+
 /* A line that begins with ":" is a command, "::" a text that begins with one. */
 static int run_line(struct repl *r, const char *text, size_t n)
 {
@@ -62,6 +72,8 @@ static int run_line(struct repl *r, const char *text, size_t n)
         return command_run_line(r, colon);
     if (plain_command(command, text))
         return run_plain_word(r, text, command);
+    if ((colon = plain_slash(text)) != NULL)
+        return run_slash(r, colon);
     const char *prompt = text[0] == ':' ? plain_prompt(text) : text;
     return answer_prompt(r, prompt, n - (size_t)(prompt - text));
 }

@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/words.h"
+#include "repl/commands/other_words.h"
 #include "repl/commands/train_words.h"
 #include "repl/commands/typed_path.h"
 #include "repl/session/repl.h"
@@ -100,7 +101,8 @@ static const char *nearest_setting(const char *name)
 
 static int refuse_unknown_command(const char *name)
 {
-    const char *near = meant_command(name), *setting = nearest_setting(name);
+    const char *near = meant_command(name), *setting = nearest_setting(name),
+               *other = other_word_command(name);
     const struct setting *row = settings_table_find(&options_table, name);
     char *shown = file_visible(name);
     if (*name == '\0')
@@ -110,6 +112,8 @@ static int refuse_unknown_command(const char *name)
     else if (row != NULL && !row->call_only)
         err_set(ERR_MISSING, "%s is a setting: `:set %s` shows it, `:set %s VALUE` changes it",
                 row->name, row->name, row->name);
+    else if (other != NULL)
+        err_set(ERR_MISSING, "there is no command :%s; did you mean `:%s`?", shown, other);
     else if (near != NULL)
         err_set(ERR_MISSING, "there is no command :%s; did you mean :%s?", shown, near);
     else if (setting != NULL)
@@ -153,8 +157,20 @@ int command_usage(const struct call *c, const char *arguments, ...)
     return rc;
 }
 
+/* --help at the prompt is `:help NAME`. */
+static int explain_command(struct repl *r, const struct command *c)
+{
+    char *name = mem_strdup(c->name);
+    const struct call call = {.name = "help", .text = c->name, .words = &name, .n = 1};
+    const int rc = name == NULL ? ERR_NOMEM : command_find("help")->run(r, &call);
+    mem_free(name);
+    return rc;
+}
+
 static int run_command(struct repl *r, const struct command *c, const struct call *call)
 {
+    if (r->options.settings.call.help && !call->shell)
+        return explain_command(r, c);
     bool fits = (c->flags & TAKES_TEXT) ||
                 (call->n >= c->min_words && (c->max_words < 0 || call->n <= c->max_words));
     int rc = c->flags & TAKES_COMMAND ? 0 : command_check_options(r, call->name, c->options);

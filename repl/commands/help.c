@@ -9,6 +9,7 @@
 #include "repl/commands/help_man.h"
 #include "repl/commands/help_pages.h"
 #include "repl/commands/help_topics.h"
+#include "repl/commands/other_words.h"
 #include "repl/session/repl.h"
 #include "train/config/run_config.h"
 
@@ -17,8 +18,11 @@
 
 static int refuse_unknown_name(const char *name)
 {
-    const char *near = command_nearest(name, false);
+    const char *near = command_nearest(name, false), *other = other_word_command(name);
     const struct setting *o;
+    if (other != NULL)
+        return err_set(ERR_MISSING, "%s is no command or setting; `:help %.*s` has `:%s`",
+                       file_quote(name), (int)strcspn(other, " "), other, other);
     if (near != NULL)
         return err_set(ERR_MISSING, "there is no %s; did you mean %s?", file_quote(name), near);
     int rc = settings_table_lookup(&options_table, &o, name, false);

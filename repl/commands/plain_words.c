@@ -1,6 +1,7 @@
 #include "repl/commands/plain_words.h"
 
 #include "repl/commands/command.h"
+#include "repl/commands/other_words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -41,8 +42,18 @@ const char *plain_colon(const char *line)
                : NULL;
 }
 
+const char *plain_slash(const char *line)
+{
+    char name[PLAIN_COMMAND_BYTES];
+    if (line[0] != '/' || sscanf(line + 1, "%63s", name) != 1)
+        return NULL;
+    const struct command *c = command_called(name);
+    return (c != NULL && (c->flags & IN_REPL)) || other_word_command(name) != NULL ? line + 1
+                                                                                   : NULL;
+}
+
 const char *plain_prompt(const char *line)
 {
     char command[PLAIN_COMMAND_BYTES];
-    return plain_command(command, line + 2) ? line + 2 : line + 1;
+    return plain_command(command, line + 2) || plain_slash(line + 2) != NULL ? line + 2 : line + 1;
 }

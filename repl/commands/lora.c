@@ -10,6 +10,7 @@
 #include "repl/session/lora.h"
 #include "repl/session/repl.h"
 #include "repl/session/unsaved.h"
+#include "repl/terminal/number.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "weights/hf/adapter_file.h"
@@ -34,14 +35,15 @@ static int need_adapter(const struct repl *r)
 
 static int show_adapter(struct repl *r)
 {
-    char text[SHOWN];
+    char text[SHOWN], count[NUMBER_TEXT];
     int rc = need_adapter(r);
     if (rc != 0)
         return rc;
     const struct adapter *a = r->model->adapter;
     wrap_row("adapter", lora_about(text, sizeof text, a));
-    snprintf(text, sizeof text, "%.2fM in %d matrices, %.2f %% of the model's", (double)a->n / 1e6,
-             a->n_branches, 100 * (double)a->n / (double)config_params(&r->model->config));
+    snprintf(text, sizeof text, "%s in %d matrices, %.2f %% of the model's",
+             number_count(count, (double)a->n), a->n_branches,
+             100 * (double)a->n / (double)config_params(&r->model->config));
     wrap_row("parameters", text);
     if (a->path != NULL)
         wrap_row(a->changed ? "once from" : "from", file_show(text, sizeof text, a->path));

@@ -13,6 +13,7 @@
 #include "repl/session/model_line.h"
 #include "repl/session/repl.h"
 #include "repl/session/unsaved.h"
+#include "repl/terminal/number.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "weights/bundled/bundled.h"
@@ -123,8 +124,7 @@ int cmd_model(struct repl *r, const struct call *c)
     snprintf(text, sizeof text, "%d layers, %d heads, width %d, feed-forward %d", k->n_layer,
              k->n_head, k->n_embd, k->n_inner);
     wrap_row("shape", text);
-    snprintf(text, sizeof text, "%.2fM", (double)config_params(k) / 1e6);
-    wrap_row("parameters", text);
+    wrap_row("parameters", number_count(text, (double)config_params(k)));
     snprintf(text, sizeof text, "%d tokens", k->n_ctx);
     wrap_row("context", text);
     snprintf(text, sizeof text, "%d tokens%s", k->n_vocab,

@@ -132,10 +132,12 @@ static int open_named_model(struct model_files *f, const struct run_config *c)
 /* Before the run in memory makes room; c is resolved. */
 static int check_run(struct repl *r, struct run_config *c, const struct model_files *named)
 {
+    int rc = 0;
     if (named->path != NULL)
-        return run_check_first(c, &named->source.config, NULL);
-    int rc = repl_need_model(r);
-    return rc == 0 ? run_check_first(c, &r->model->config, r->model) : rc;
+        rc = run_check_first(c, &named->source.config, NULL);
+    else if ((rc = repl_need_model(r)) == 0)
+        rc = run_check_first(c, &r->model->config, r->model);
+    return rc == 0 ? run_check_new(c) : rc;
 }
 
 /* Beside the model to talk to. */

@@ -57,11 +57,12 @@ static int time_plan(const struct run_config *c, const struct config *shape, uin
                               .step_s = step_s,
                               .end_hours = run_config_end_hours(c)};
     double left_s = metrics_left_s(&m, 0);
+    const double steps = ceil(left_s / step_s - 1e-6);
     if (flops > 0 && left_s > 0)
         return buf_printf(out,
-                          "  time: about %s, %.0f steps, %.0f tokens/s at %.0f %% of the %.0f "
+                          "  time: about %s, %.0f step%s, %.0f tokens/s at %.0f %% of the %.0f "
                           "GFLOP/s of sgemm here\n",
-                          duration_text(time, left_s), ceil(left_s / step_s - 1e-6), rate,
+                          duration_text(time, left_s), steps, steps == 1 ? "" : "s", rate,
                           100 * reached, flops / 1e9);
     return 0;
 }
@@ -102,6 +103,8 @@ static int plan_for(struct repl *r, struct run_config *c, const struct config *s
     progress_wipe();
     if (rc != 0)
         return rc;
+    if (run_check_new(c) != 0)
+        progress_warn(err_text());
     rc = batches_new(&batches, &train, &c->data, c->training.micro_batch_size,
                      c->training.sequence_length);
     if (rc == 0)

@@ -366,8 +366,8 @@ int run_config_plan(const struct run_config *c, const struct config *shape, enum
     int64_t steps = run_config_steps(c, n_windows);
     bool known = steps > 0 && (n_windows > 0 || t->epochs == 0);
     if (rc == 0 && known)
-        rc = buf_printf(out, "  in all: %" PRId64 " steps, %" PRIu64 " tokens", steps,
-                        (uint64_t)steps * per_step);
+        rc = buf_printf(out, "  in all: %" PRId64 " step%s, %" PRIu64 " tokens", steps,
+                        steps == 1 ? "" : "s", (uint64_t)steps * per_step);
     if (rc == 0 && known && n_windows > 0) {
         const double epochs = (double)steps * t->global_batch_size / (double)n_windows;
         rc =

@@ -13,13 +13,13 @@ enum { HEAD_BYTES = 4096, MANY_TAGS = 6, MANY_LINKS = 2 };
 
 enum { MEDIAWIKI, WIKI_TEXT, EXTRACTED, HTML, XML, LATEX, RTF, JSON_TEXTS };
 static const struct markup kinds[] = {
-    [MEDIAWIKI] = {"a MediaWiki dump", "prattle data prepare FILE NEW"},
-    [WIKI_TEXT] = {"wiki markup", "pandoc -f mediawiki -t plain --wrap=none FILE > NEW"},
-    [EXTRACTED] = {"WikiExtractor's documents", "prattle data prepare FILE NEW"},
-    [HTML] = {"HTML", "pandoc -f html -t plain --wrap=none FILE > NEW"},
+    [MEDIAWIKI] = {"a MediaWiki dump", "`:data prepare FILE NEW`"},
+    [WIKI_TEXT] = {"wiki markup", "`pandoc -f mediawiki -t plain --wrap=none FILE > NEW`"},
+    [EXTRACTED] = {"WikiExtractor's documents", "`:data prepare FILE NEW`"},
+    [HTML] = {"HTML", "`pandoc -f html -t plain --wrap=none FILE > NEW`"},
     [XML] = {"XML", "take it out of the tags"},
-    [LATEX] = {"LaTeX", "pandoc -f latex -t plain --wrap=none FILE > NEW"},
-    [RTF] = {"RTF", "pandoc -f rtf -t plain --wrap=none FILE > NEW"},
+    [LATEX] = {"LaTeX", "`pandoc -f latex -t plain --wrap=none FILE > NEW`"},
+    [RTF] = {"RTF", "`pandoc -f rtf -t plain --wrap=none FILE > NEW`"},
     [JSON_TEXTS] = {"JSON lines", "name it .jsonl"},
 };
 

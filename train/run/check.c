@@ -145,8 +145,13 @@ static int check_beginning(const struct run_config *resolved, const struct model
 {
     if (resolved->checkpoint.resume && run_folder_has_checkpoint(resolved->checkpoint.folder))
         return 0;
-    int rc = m == NULL ? check_source(resolved) : run_check_model(resolved, m);
-    return rc == 0 ? run_refuse_old(resolved->checkpoint.folder) : rc;
+    return m == NULL ? check_source(resolved) : run_check_model(resolved, m);
+}
+
+int run_check_new(const struct run_config *resolved)
+{
+    const struct checkpoint_section *k = &resolved->checkpoint;
+    return k->resume && run_folder_has_checkpoint(k->folder) ? 0 : run_refuse_old(k->folder);
 }
 
 int run_check_first(struct run_config *c, const struct config *shape, const struct model *m)

@@ -11,11 +11,13 @@
  *
  * m        the model that would be trained; NULL: one that c names
  * returns  0; ERR_RANGE: settings contradict each other or the shape; ERR_MISSING: data is not
- *          there; ERR_EXISTS: the folder has a run, or m has an adapter; ERR_MISMATCH: m's weights
- *          are in no file that an adapter's checkpoint could name as its base
+ *          there; ERR_EXISTS: m has an adapter; ERR_MISMATCH: m's weights are in no file that an
+ *          adapter's checkpoint could name as its base
  */
 int run_check_first(struct run_config *c, const struct config *shape, const struct model *m);
 
+/* ERR_EXISTS: the resolved run would begin in a folder that has another's checkpoints. */
+int run_check_new(const struct run_config *resolved);
 /* ERR_EXISTS: the folder has checkpoints of another run. */
 int run_refuse_old(const char *folder);
 /* Whether m can be trained by c. Errors as run_check_first. */

@@ -6,6 +6,7 @@
 #include "model/base/mem.h"
 #include "repl/session/batch_lines.h"
 #include "repl/commands/commands.h"
+#include "repl/commands/other_words.h"
 #include "repl/commands/help_pages.h"
 #include "repl/commands/table.h"
 #include "repl/commands/train_words.h"
@@ -40,23 +41,41 @@ static void choose_locale(void)
         setlocale(LC_CTYPE, "C.UTF-8");
 }
 
+static int refuse_second(const struct repl *r, const char *word)
+{
+    const bool prompt =
+        settings_store_origin(&r->options.store, OPTION(call.prompt)) != ORIGIN_BUILT_IN;
+    return err_set(ERR_RANGE,
+                   prompt ? "%s: one model at a time; a prompt of several words stands in quotes"
+                          : "%s: one model at a time; -p gives a prompt",
+                   file_quote(word));
+}
+
+/* A word for what a command does, or near a command's name. */
+static int refuse_word(const char *word, const char *other, const char *near)
+{
+    char *shown = file_visible(word);
+    if (other != NULL)
+        err_set(ERR_MISSING, "there is no command and no model %s; did you mean `:%s`?", shown,
+                other);
+    else
+        err_set(ERR_MISSING, "there is no command and no model %s; did you mean %s?", shown, near);
+    mem_free(shown);
+    return ERR_MISSING;
+}
+
 /* The first word that is no command names the model. */
 static int take_model(struct repl *r, char **words, int n)
 {
-    const char *near = command_nearest(words[0], true);
+    const char *near = command_nearest(words[0], true), *other = other_word_command(words[0]);
     bool a_path = strncmp(words[0], "random:", 7) != 0 && !bundled_is_name(words[0]) &&
                   !weights_is_hub_name(words[0]);
-    if (near != NULL && a_path && !file_exists(words[0])) {
-        char *shown = file_visible(words[0]);
-        err_set(ERR_MISSING, "there is no command and no model %s; did you mean %s?", shown, near);
-        mem_free(shown);
-        return ERR_MISSING;
-    }
+    if ((near != NULL || other != NULL) && a_path && !file_exists(words[0]))
+        return refuse_word(words[0], other, near);
     if (settings_store_origin(&r->options.store, OPTION(device.model)) == ORIGIN_COMMAND_LINE)
         return err_set(ERR_RANGE, "two models: %s, and another with --model", file_quote(words[0]));
     if (n > 1)
-        return err_set(ERR_RANGE, "%s: one model at a time; -p gives a prompt",
-                       file_quote(words[1]));
+        return refuse_second(r, words[1]);
     return options_set(&r->options, OPTION(device.model), ORIGIN_COMMAND_LINE, words[0]);
 }
 

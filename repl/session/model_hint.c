@@ -114,6 +114,20 @@ static int refuse_runs(const char *path, const char *newest, const char *prefix)
                    file_quote(path), command, file_word(shown, sizeof shown, newest));
 }
 
+/* Words where a model is expected, in the shell. */
+static bool is_prompt(const char *path, const char *prefix)
+{
+    return *prefix != ':' && strchr(path, ' ') != NULL && strchr(path, '/') == NULL &&
+           !file_exists(path);
+}
+
+static int refuse_prompt(const char *text)
+{
+    char word[256];
+    return err_set(ERR_MISSING, "there is no model %s; `prattle -p %s` answers a prompt",
+                   file_quote(text), file_word(word, sizeof word, text));
+}
+
 int model_hint(int rc, const char *path, const char *prefix)
 {
     if (rc == 0 || rc == ERR_INTERRUPTED || rc == ERR_NOMEM)
@@ -125,6 +139,11 @@ int model_hint(int rc, const char *path, const char *prefix)
             "there is no file or folder %s; %s alone is the model of that name on the Hub, "
             "random:%s its shape with random weights",
             file_quote(path), name, name);
+    char *near = is_prompt(path, prefix) ? near_path(path) : NULL;
+    const bool prompt = is_prompt(path, prefix) && near == NULL;
+    mem_free(near);
+    if (prompt)
+        return refuse_prompt(path);
     char *before = mem_strdup(err_text()), *newest = NULL;
     const bool text = before != NULL && is_text_file(path);
     if (before != NULL && !text && is_session_file(path))

@@ -108,6 +108,9 @@ refuse "a value that is none" "top_k is 1e3, must be a whole number" $MODEL --to
 refuse "a missing value" "--seed needs a value" $MODEL --seed
 refuse "a misspelt command" "did you mean tokens?" tokns
 refuse "a misspelt command with words behind it" "did you mean convert?" convrt a b
+refuse "what a command does" "there is no command and no model lambada; did you mean \`prattle eval lambada\`?" lambada
+refuse "a prompt where a model is expected" "there is no model My name is; \`prattle -p 'My name is'\` answers a prompt" "My name is"
+refuse "a prompt without its quotes" "name: one model at a time; a prompt of several words stands in quotes" $MODEL -p My name
 refuse "a command of the prompt" "works only at the prompt, as :why" why
 refuse "an option that is not the command's" "devices does not take --ids" devices --ids 1
 refuse "an option of commands" "prattle does not take --all" $MODEL --all -p a

@@ -10,6 +10,7 @@
 #include "repl/commands/help_pages.h"
 #include "repl/commands/table.h"
 #include "repl/commands/train_words.h"
+#include "repl/commands/typed_path.h"
 #include "repl/loop.h"
 #include "repl/session/answer.h"
 #include "repl/session/processes.h"
@@ -133,6 +134,7 @@ static int run_command_line(struct repl *r, char **words, int n)
         const int all = n;
         rc = options_take(&r->options, ORIGIN_COMMAND_LINE, words, &n);
         rc = train_explain_options(rc, words, all);
+        rc = typed_path_explain_option(rc, words, all);
     }
     if (rc != 0)
         return rc;

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { SHOWN = 256 };
@@ -71,5 +72,18 @@ int typed_path_explain(int rc, char *const *words, int n)
         return rc;
     for (int i = 0; i < n && text_ends_in(err_text(), strerror(ENOENT)); i++)
         near_path_explain(rc, value_of(words[i]));
+    return rc;
+}
+
+int typed_path_explain_option(int rc, char *const *words, int n)
+{
+    char shown[SHOWN], path[SHOWN + 2];
+    for (int i = 0; i < n && rc == ERR_MISSING; i++) {
+        if (words[i][0] != '-' || strlen(words[i]) >= SHOWN || !path_exists(words[i]))
+            continue;
+        snprintf(path, sizeof path, "./%s", words[i]);
+        return err_set(rc, "the name of a file that begins with - is written %s",
+                       file_word(shown, sizeof shown, path));
+    }
     return rc;
 }

@@ -7,5 +7,7 @@
 
 /* Returns rc, with what was meant in the sentence where that is plain. */
 int typed_path_explain(int rc, char *const *words, int n);
+/* The same of an error of the options, for a file whose name begins as an option does. */
+int typed_path_explain_option(int rc, char *const *words, int n);
 
 #endif

@@ -21,7 +21,7 @@
 #include "repl/commands/train_report.h"
 #include "repl/commands/train_scaling.h"
 #include "repl/commands/train_words.h"
-#include "train/config/plan.h"
+#include "train/config/fits.h"
 #include "train/config/resolve.h"
 #include "train/parallel/world.h"
 #include "weights/load.h"
@@ -38,6 +38,22 @@ static const char *shown_path(char out[SHOWN], const struct repl *r)
 }
 
 /* ---- :train CONFIG ---- */
+
+/* Beside the model to talk to. Processes on several hosts find out there. */
+static int check_memory(const struct repl *r, const struct run_config *c,
+                        const struct model_files *named)
+{
+    const bool launched = train_is_launched(c);
+    enum dtype held;
+    if (launched && *c->execution.hosts != '\0')
+        return 0;
+    if (named->path == NULL)
+        return run_config_fits(c, &r->model->config, r->model->params.dtype, launched);
+    int rc = repl_memory_dtype(&held, (enum precision_choice)r->options.settings.device.dtype);
+    return rc == 0 ? run_config_fits(c, &named->source.table.config,
+                                     load_dtype(&named->source, held), launched)
+                   : options_blame(&r->options, OPTION(device.dtype));
+}
 
 /* A run that has begun, and the model it brings (NULL: it trains the one in memory). Where rc says
  * that it has not, the model in memory stays as it is. */
@@ -66,6 +82,8 @@ static int resume_with(struct repl *r, struct resume *q, const struct run_config
     struct model *fresh = NULL;
     struct run *run = NULL;
     int rc = run_resume_check(q, c);
+    if (rc == 0)
+        rc = check_memory(r, &q->config, &q->model);
     if (rc == 0)
         rc = unsaved_put_away(r, by, UNSAVED_MODEL);
     if (rc != 0)
@@ -140,19 +158,6 @@ static int check_run(struct repl *r, struct run_config *c, const struct model_fi
     return rc == 0 ? run_check_new(c) : rc;
 }
 
-/* Beside the model to talk to. */
-static int check_memory(const struct repl *r, const struct run_config *c,
-                        const struct model_files *named)
-{
-    enum dtype held;
-    if (named->path == NULL)
-        return run_config_fits(c, &r->model->config, r->model->params.dtype);
-    int rc = repl_memory_dtype(&held, (enum precision_choice)r->options.settings.device.dtype);
-    return rc == 0
-               ? run_config_fits(c, &named->source.table.config, load_dtype(&named->source, held))
-               : options_blame(&r->options, OPTION(device.dtype));
-}
-
 /* A new run, c resolved. */
 static int begin_run(struct repl *r, const struct run_config *c, struct model_files *named)
 {
@@ -173,9 +178,12 @@ static int begin_run(struct repl *r, const struct run_config *c, struct model_fi
 }
 
 /* The same by other processes, after which the session has their model. */
-static int begin_launched(struct repl *r, const struct run_config *c, struct beginning *b)
+static int begin_launched(struct repl *r, const struct run_config *c,
+                          const struct model_files *named, struct beginning *b)
 {
     int rc = train_check_files(r, c);
+    if (rc == 0)
+        rc = check_memory(r, c, named);
     if (rc == 0)
         rc = unsaved_put_away(r, DISCARD_TRAIN, UNSAVED_MODEL);
     if (rc != 0)
@@ -211,7 +219,7 @@ static int begin(struct repl *r, struct run_config *c, struct beginning *b)
     if ((rc == 0 || rc == ERR_EXISTS) && is_run_in_memory(r, c))
         rc = refuse_second_run(r);
     if (rc == 0)
-        rc = train_is_launched(c) ? begin_launched(r, c, b) : begin_run(r, c, &named);
+        rc = train_is_launched(c) ? begin_launched(r, c, &named, b) : begin_run(r, c, &named);
     model_files_close(&named);
     return rc;
 }

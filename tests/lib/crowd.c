@@ -118,6 +118,8 @@ size_t crowd_sent(int tag)
     return n;
 }
 
+int crowd_of_host;
+
 static void run_rank(int rank, int size, void (*act)(void *arg), void *arg)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* none is left of a test that is ended */
@@ -129,6 +131,8 @@ static void run_rank(int rank, int size, void (*act)(void *arg), void *arg)
                           .test = crowd_test,
                           .probe = crowd_probe,
                           .end_all = crowd_end_all};
+    if (crowd_of_host > 0)
+        snprintf(t.host, sizeof t.host, "host%d", rank / crowd_of_host);
     if (world_use(&t) != 0)
         _exit(1);
     act(arg);

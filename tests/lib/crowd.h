@@ -6,6 +6,8 @@
 /* Run act on each of `size` ranks of a world of their own, rank 0 among the children too. Returns
  * how many ended otherwise than by returning from it without a failed assertion. */
 int crowd_run(int size, void (*act)(void *arg), void *arg);
+/* How many ranks each host has, one behind another; 0: all are on one. */
+extern int crowd_of_host;
 /* By a rank: the bytes that it has sent so far with a tag. */
 size_t crowd_sent(int tag);
 

@@ -331,6 +331,21 @@ int run_config_devices(const struct run_config *c, const struct config *shape,
     return rc == 0 ? write_gathered(c, shape, &l, held, out) : rc;
 }
 
+int run_config_device_bytes(double *bytes, const struct run_config *c, const struct config *shape,
+                            const struct step_config *step, enum dtype held)
+{
+    struct layout l;
+    struct device_pipeline p = {.n_micro = 0};
+    int rc = read_layout(&l, c, shape);
+    const int n = rc == 0 ? l.stages * l.tensor * l.replicas : 0;
+    for (int i = 0; i < n && rc == 0; i++) {
+        rc = find_bytes(&bytes[i], &p, c, shape, step, &l, i);
+        bytes[i] += common_bytes(shape, held);
+    }
+    pipeline_plan_release(&p.plan);
+    return rc;
+}
+
 /* In the last replica, which has as many blocks as any. */
 int run_config_device_most(double *out, const struct run_config *c, const struct config *shape,
                            const struct step_config *step, enum dtype held)

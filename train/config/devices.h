@@ -15,6 +15,9 @@ int run_config_replica(const struct run_config *c);
  */
 int run_config_devices(const struct run_config *c, const struct config *shape,
                        const struct step_config *step, enum dtype held, struct buf *out);
+/* Bytes of each process: [replicas * run_config_replica()]. */
+int run_config_device_bytes(double *bytes, const struct run_config *c, const struct config *shape,
+                            const struct step_config *step, enum dtype held);
 /* Bytes of the process that has most, of such a replica. */
 int run_config_device_most(double *out, const struct run_config *c, const struct config *shape,
                            const struct step_config *step, enum dtype held);

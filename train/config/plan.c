@@ -4,6 +4,7 @@
 #include "train/config/devices.h"
 #include "train/config/moments.h"
 #include "train/config/phased_plan.h"
+#include "train/config/size_text.h"
 #include "train/config/suggest.h"
 #include "train/parallel/division.h"
 #include "train/parallel/reduce_scatter.h"
@@ -13,7 +14,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 void run_config_step(const struct run_config *c, const struct config *shape,
@@ -70,17 +70,6 @@ int64_t run_config_steps(const struct run_config *c, uint64_t n_windows)
 double run_config_end_hours(const struct run_config *c)
 {
     return c->logging.tokens_per_second == 0 ? c->training.budget_hours : 0;
-}
-
-/* "12.5 MB": powers of 1024 under the names people use. */
-static const char *size_text(char out[32], double bytes)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    int u = 0;
-    for (; bytes >= 1024 && u < 4; u++)
-        bytes /= 1024;
-    snprintf(out, 32, u == 0 ? "%.0f %s" : "%.1f %s", bytes, units[u]);
-    return out;
 }
 
 static const char *precision_name(enum dtype d)
@@ -288,27 +277,6 @@ int run_config_memory(struct run_memory *out, const struct run_config *c,
                                     : &out->rest) += m.parts[i].bytes;
     out->disk = rc == 0 ? m.moments.disk + m.phased.disk : 0;
     return rc;
-}
-
-int run_config_fits(const struct run_config *c, const struct config *shape, enum dtype held)
-{
-    /* The plan may be a little more than the run takes. */
-    const double margin = 1.1;
-    struct run_memory m;
-    struct sysinfo here;
-    char size[32], machine[32];
-    int rc = run_config_memory(&m, c, shape, held);
-    if (rc != 0 || sysinfo(&here) != 0)
-        return rc;
-    const double needed = m.of_layers + m.activations + m.rest,
-                 there = ((double)here.totalram + (double)here.totalswap) * here.mem_unit;
-    if (needed <= there * margin)
-        return 0;
-    return err_set(
-        ERR_RANGE,
-        "the run takes %s of memory, this machine has %s: phased=on trains it from disk, "
-        "recompute=all or a smaller micro_batch_size takes less (--plan shows the parts)",
-        size_text(size, needed), size_text(machine, there));
 }
 
 /* Bytes of weight, gradient and moments where all are in memory. */

@@ -23,9 +23,6 @@ struct run_memory {
 };
 int run_config_memory(struct run_memory *out, const struct run_config *c,
                       const struct config *shape, enum dtype held);
-/* ERR_RANGE, with both sizes: the machine's memory and swap do not hold it, and the system would
- * end the program in the first step. */
-int run_config_fits(const struct run_config *c, const struct config *shape, enum dtype held);
 /*
  * Nothing allocated: memory by part (parameters, gradients, moments, activations, logits,
  * scratch) beside what the machine has, batches, steps. held: the precision of the model to talk

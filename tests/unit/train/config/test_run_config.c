@@ -772,24 +772,6 @@ static void a_model_named_later_brings_its_sizes(void **state)
     buf_release(&path);
 }
 
-/* What no machine has is refused with both sizes. */
-static void a_run_must_fit_into_the_machine(void **state)
-{
-    struct run_config *c = *state;
-    struct config shape;
-    assert_ok(words(c, "init=random:gpt2", "micro_batch_size=1"));
-    assert_ok(words(c, "sequence_length=64", "global_batch_size=1"));
-    assert_ok(run_config_shape(c, NULL, &shape));
-    assert_ok(run_config_resolve(c, &shape));
-    assert_ok(run_config_fits(c, &shape, DTYPE_F16));
-    assert_ok(words(c, "init=random:gpt2,n_layer=400,n_embd=16384,n_head=128", NULL));
-    assert_ok(run_config_shape(c, NULL, &shape));
-    assert_ok(run_config_resolve(c, &shape));
-    assert_fails(run_config_fits(c, &shape, DTYPE_F16), ERR_RANGE, "the run takes ");
-    assert_non_null(strstr(err_text(), " TiB of memory, this machine has "));
-    assert_non_null(strstr(err_text(), ": phased=on trains it from disk, "));
-}
-
 static void plans_add_up(void **state)
 {
     struct run_config *c = *state;
@@ -963,7 +945,6 @@ int main(void)
         TEST(sources_are_named),
         TEST(a_preset_says_what_files_it_needs),
         TEST(a_model_named_later_brings_its_sizes),
-        TEST(a_run_must_fit_into_the_machine),
         TEST(plans_add_up),
         TEST(auto_fits_the_model_and_the_data),
         TEST(muon_is_refused),

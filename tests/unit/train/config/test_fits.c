@@ -1,0 +1,140 @@
+/* Whether a run fits into the machine: by one process, or by those of several that are on it. */
+#include "tests/lib/crowd.h"
+#include "tests/lib/test.h"
+
+#include "train/config/devices.h"
+#include "train/config/fits.h"
+#include "train/config/plan.h"
+#include "train/config/resolve.h"
+#include "train/parallel/world.h"
+
+#include <string.h>
+#include <sys/sysinfo.h>
+
+static double machine; /* bytes */
+
+/* Instead of the C library's. */
+int sysinfo(struct sysinfo *out)
+{
+    memset(out, 0, sizeof *out);
+    out->totalram = (unsigned long)machine / 2;
+    out->totalswap = (unsigned long)machine / 2;
+    out->mem_unit = 1;
+    return 0;
+}
+
+struct trial {
+    struct run_config c;
+    struct config shape;
+};
+
+static int fresh(void **state)
+{
+    static struct trial t;
+    *state = &t;
+    return run_config_init(&t.c);
+}
+
+static int drop(void **state)
+{
+    struct trial *t = *state;
+    run_config_release(&t->c);
+    return 0;
+}
+
+static void resolve(struct trial *t, const char *words)
+{
+    char text[256], *rest, *list[16];
+    int n = 0;
+    snprintf(text, sizeof text, "%s", words);
+    for (char *word = strtok_r(text, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
+        list[n++] = word;
+    assert_ok(run_config_words(&t->c, list, n));
+    assert_ok(run_config_shape(&t->c, NULL, &t->shape));
+    assert_ok(run_config_resolve(&t->c, &t->shape));
+}
+
+static double bytes_of_one(const struct trial *t)
+{
+    struct run_memory m;
+    assert_ok(run_config_memory(&m, &t->c, &t->shape, DTYPE_F16));
+    return m.of_layers + m.activations + m.rest;
+}
+
+/* 1.1 times what the machine has, and no more. */
+static void assert_fits_from(const struct trial *t, double bytes, bool launched, const char *says)
+{
+    machine = bytes / 1.09;
+    assert_ok(run_config_fits(&t->c, &t->shape, DTYPE_F16, launched));
+    machine = bytes / 1.11;
+    assert_fails(run_config_fits(&t->c, &t->shape, DTYPE_F16, launched), ERR_RANGE, says);
+}
+
+static void one_process_takes_what_is_planned(void **state)
+{
+    struct trial *t = *state;
+    resolve(t, "init=random:gpt2 micro_batch_size=1 sequence_length=64 gradient_accumulation=4 "
+               "gradient_blocks=4");
+    const double one = bytes_of_one(t);
+    assert_fits_from(t, one, false, "the run takes ");
+    assert_non_null(strstr(err_text(), " GiB of memory, this machine has "));
+    assert_non_null(strstr(err_text(), ": phased=on trains it from disk, "));
+    /* Settings for several are not of one that does all. */
+    resolve(t, "replicas=2 zero=1");
+    assert_fits_from(t, one, false, "the run takes ");
+    resolve(t, "replicas=1 zero=0 phased=on memory=2");
+    machine = 1e8;
+    assert_fails(run_config_fits(&t->c, &t->shape, DTYPE_F16, false), ERR_RANGE, "the run takes ");
+    assert_null(strstr(err_text(), "phased=on"));
+}
+
+static void processes_that_are_started_here_take_it_together(void **state)
+{
+    struct trial *t = *state;
+    double each[4], all = 0;
+    struct step_config step;
+    resolve(t, "init=random:gpt2 micro_batch_size=1 sequence_length=64 gradient_accumulation=4 "
+               "gradient_blocks=4 replicas=4");
+    const double whole = 4 * bytes_of_one(t);
+    assert_fits_from(t, whole, true, "the run takes ");
+    assert_non_null(strstr(err_text(), " GiB of memory with 4 processes here, this machine has "));
+    resolve(t, "zero=2");
+    assert_true(4 * bytes_of_one(t) < 0.8 * whole);
+    assert_fits_from(t, 4 * bytes_of_one(t), true, "the run takes ");
+    resolve(t, "zero=1 replicas=2 layers_per_device=[4,8]");
+    run_config_step(&t->c, &t->shape, &step);
+    assert_ok(run_config_device_bytes(each, &t->c, &t->shape, &step, DTYPE_F16));
+    assert_true(each[0] != each[1]);
+    for (int i = 0; i < 4; i++)
+        all += each[i];
+    assert_fits_from(t, all, true, "the run takes ");
+}
+
+static void act_rank(void *arg)
+{
+    struct trial *t = arg;
+    resolve(t, "init=random:gpt2 micro_batch_size=1 sequence_length=64 gradient_accumulation=8 "
+               "gradient_blocks=8");
+    const int here = world_rank() < 3 ? 3 : 2;
+    assert_fits_from(t, here * bytes_of_one(t), false, "the run takes ");
+    assert_non_null(strstr(err_text(), here == 3 ? " with 3 proc" : " with 2 proc"));
+}
+
+static void ranks_of_other_hosts_do_not_count(void **state)
+{
+    crowd_of_host = 3;
+    assert_int_equal(crowd_run(5, act_rank, *state), 0);
+    crowd_of_host = 0;
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fresh, drop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(one_process_takes_what_is_planned),
+        TEST(processes_that_are_started_here_take_it_together),
+        TEST(ranks_of_other_hosts_do_not_count),
+    };
+    return cmocka_run_group_tests_name("fits", tests, NULL, NULL);
+}

@@ -1,0 +1,18 @@
+#ifndef PRATTLE_TRAIN_CONFIG_FITS_H
+#define PRATTLE_TRAIN_CONFIG_FITS_H
+/* Whether a run fits into this machine, before it begins. */
+#include "train/config/run_config.h"
+
+/*
+ * ERR_RANGE, with both sizes: the machine's memory and swap do not hold the run's processes on it,
+ * and the system would end the program in the first step.
+ *
+ * c         resolved
+ * held      the precision of the model to talk to
+ * launched  the run is by other processes, all of them on this machine; else by this world's ranks,
+ *           of which those of this host count
+ */
+int run_config_fits(const struct run_config *c, const struct config *shape, enum dtype held,
+                    bool launched);
+
+#endif

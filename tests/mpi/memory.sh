@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # suite: long
-# seconds: 300
+# seconds: 450
 # What the plan says of each process's memory is what it takes, in steps and with a checkpoint.
 . "$(dirname "$0")/../cli/lib.sh.inc"
 . tests/mpi/mpi.sh.inc
@@ -9,10 +9,13 @@ cd "$TMPDIR" || exit 1
 STEPS=1000000
 
 peaks() { for pid in "${ranks[@]}"; do sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$pid/status"; done | paste -sd ' '; }
-# plan WORDS...: MiB of each rank, and what rank 0 and the others have more while they write a checkpoint.
+# plan N WORDS...: MiB of each of N ranks, and what rank 0 and the others have more while they write a checkpoint.
 plan() {
+    local n=$1; shift
     "$PRATTLE" $(words planned "$@") --plan |
-        sed -nE 's/^  [0-9] .* ([0-9.]+) MiB$/\1/p; s/^  rank 0 has ([0-9.]+) MiB more .* others ([0-9.]+) MiB$/\1 \2/p' | paste -sd ' '
+        sed -nE 's/^  [0-9] .* ([0-9.]+) MiB$/\1/p; s/^  rank 0 has ([0-9.]+) MiB more .* others ([0-9.]+) MiB$/\1 \2/p
+            s/^  together +([0-9.]+) MiB .*/each \1/p; s/^  (rank 0 has )?([0-9.]+) MiB more while it writes a checkpoint$/\2 0/p' |
+        awk -v n="$n" '$1 == "each" { for (i = 0; i < n; i++) print $2; next } { print }' | paste -sd ' '
 }
 # ratios SAVED: of each rank, measured by planned; with SAVED 1, of what it has with a checkpoint.
 ratios() {
@@ -40,12 +43,13 @@ measure() {
         kill -0 $launcher 2>/dev/null || break
         sleep 0.02
     done
-    find_processes && peak=$(peaks) || peak=
+    [ "$n_ranks" -eq 1 ] && ranks=("$launcher") || find_processes || ranks=()
+    peak=$(peaks)
     kill -INT $launcher 2>/dev/null; wait $launcher
 }
-while read -r n_ranks layout; do
-    words="micro_batch_size=4 sequence_length=128 gradient_blocks=1 $layout"
-    planned=$(plan $words)
+while read -r n_ranks blocks layout; do
+    words="micro_batch_size=4 sequence_length=128 gradient_blocks=$blocks $layout"
+    planned=$(plan "$n_ranks" $words)
     measure 0 $words
     got=$(ratios 0)
     is "$layout: steps take what is planned, measured / planned $got" "$n_ranks $n_ranks" "$(near "$got")"
@@ -53,8 +57,11 @@ while read -r n_ranks layout; do
     got=$(ratios 1)
     is "  and checkpoints too, $got" "$n_ranks $n_ranks" "$(near "$got")"
 done <<'LAYOUTS'
-2 layers_per_device=[3,3]
-2 tensor_parallel=2
-4 layers_per_device=[3,3] tensor_parallel=2
+1 4 replicas=1
+2 2 replicas=2
+4 4 replicas=4 zero=1
+2 1 layers_per_device=[3,3]
+2 1 tensor_parallel=2
+4 1 layers_per_device=[3,3] tensor_parallel=2
 LAYOUTS
 finish

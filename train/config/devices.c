@@ -12,8 +12,9 @@
 #include <string.h>
 
 /* The program, its libraries and MPI's, what MPI holds of messages, and the huge pages at the edges
- * of what a process has: 36 to 45 MiB, whatever the model, with Open MPI 4. */
-static const double PROGRAM = 40 << 20;
+ * of what a process has: 36 to 45 MiB, whatever the model, with Open MPI 4; without MPI 18 to 33.
+ */
+static const double PROGRAM = 40 << 20, PROGRAM_ALONE = 30 << 20;
 enum { COLUMN = 32, LAYERS = 60 };
 
 /* What a process has, as text. */
@@ -35,6 +36,11 @@ struct device_pipeline {
 int run_config_replica(const struct run_config *c)
 {
     return layout_count(c->execution.layers_per_device) * c->execution.tensor_parallel;
+}
+
+double run_config_program(const struct run_config *c)
+{
+    return c->execution.replicas * run_config_replica(c) > 1 ? PROGRAM : PROGRAM_ALONE;
 }
 
 /* Bytes of an element of both moments. */

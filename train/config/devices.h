@@ -6,6 +6,8 @@
 
 /* How many processes a replica is: stages of a pipeline, or ranks of tensor parallelism. */
 int run_config_replica(const struct run_config *c);
+/* Bytes that a process takes whatever its model. */
+double run_config_program(const struct run_config *c);
 /*
  * A table with a row for each process: its rank, its host once there is one, its layers or heads,
  * its memory.

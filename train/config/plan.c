@@ -8,7 +8,9 @@
 #include "train/config/suggest.h"
 #include "train/parallel/division.h"
 #include "train/parallel/reduce_scatter.h"
+#include "train/parallel/reduction.h"
 #include "train/step/weights.h"
+#include "weights/tensors/tensor_copy.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -124,6 +126,17 @@ static double slice_bytes(const struct run_config *c, double n)
                : reduce_scatter_slots(c->training.gradient_blocks, replicas) * n * each / replicas;
 }
 
+/* Of others' gradients, what is on its way. */
+static double message_bytes(const struct run_config *c, double n, enum dtype dtype)
+{
+    const struct execution_section *e = &c->execution;
+    if (e->replicas == 1)
+        return 0;
+    return (double)(e->zero > 1 ? reduce_scatter_flights_bytes(e->replicas, dtype, e->half_partials)
+                                : reduction_bytes(c->training.gradient_blocks, e->replicas,
+                                                  (size_t)n, dtype, e->half_partials));
+}
+
 struct memory_part {
     const char *part, *note;
     double bytes;
@@ -201,7 +214,7 @@ static int stages_plan(const struct run_config *c, const struct config *shape, e
 }
 
 /* Those that layers over several processes divide come first. */
-enum { MEMORY_DIVIDED = 9, MEMORY_ACTIVATIONS = 11, MEMORY_PARTS = 17, FORM = 80 };
+enum { MEMORY_DIVIDED = 9, MEMORY_ACTIVATIONS = 11, MEMORY_PARTS = 19, FORM = 80 };
 
 struct memory_list {
     struct memory_part parts[MEMORY_PARTS];
@@ -260,6 +273,11 @@ static int list_memory(struct memory_list *m, const struct run_config *c,
         {"model to talk to", precision_name(held), (double)params_bytes(shape, held)},
         {"its other form", m->other_form,
          all ? 0 : (double)adapter_alternate_bytes(&c->lora, shape, held)},
+        {"messages", "gradients of other processes",
+         message_bytes(c, learning, all ? precision : DTYPE_F32)},
+        {"program",
+         c->execution.replicas > 1 ? "with its libraries and MPI's" : "with its libraries",
+         run_config_program(c)},
     };
     memcpy(m->parts, parts, sizeof parts);
     return 0;
@@ -296,6 +314,7 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
 {
     struct memory_list m;
     double total = 0;
+    char size[SIZE_TEXT];
     int rc = list_memory(&m, c, shape, held);
     if (rc == 0)
         rc = m.phased.streams ? buf_str(out, "memory\n") : memory_head(c, parameter_bytes(c), out);
@@ -304,6 +323,10 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
     if (rc == 0)
         rc = memory_total(total, strcmp(c->execution.recompute, "none") == 0 && !m.phased.streams,
                           out);
+    if (rc == 0 && c->lora.rank == 0)
+        rc = buf_printf(out, "  %s%s more while it writes a checkpoint\n",
+                        c->execution.replicas > 1 ? "rank 0 has " : "",
+                        size_text(size, (double)tensor_copy_bytes()));
     return rc == 0 ? print_disk(&m.moments, &m.phased, out) : rc;
 }
 

@@ -82,6 +82,11 @@ static size_t slice_elements(const struct reduce_scatter *r)
     return r->bounds[world_rank() + 1] - r->bounds[world_rank()];
 }
 
+static size_t part_elements(int size)
+{
+    return PARTS / size < PART ? (size_t)(PARTS / size) : PART;
+}
+
 static size_t flight_bytes(const struct reduce_scatter *r)
 {
     return (size_t)world_size() * r->part * dtype_bytes(r->dtype);
@@ -90,6 +95,12 @@ static size_t flight_bytes(const struct reduce_scatter *r)
 static size_t packed_bytes(const struct reduce_scatter *r)
 {
     return 2 * (size_t)world_size() * r->part * sizeof(uint16_t);
+}
+
+size_t reduce_scatter_flights_bytes(int size, enum dtype dtype, bool half)
+{
+    const size_t packed = half_partials_of(half, dtype) ? 2 * sizeof(uint16_t) : 0;
+    return IN_FLIGHT * (size_t)size * part_elements(size) * (dtype_bytes(dtype) + packed);
 }
 
 static bool allocate_memory(struct reduce_scatter *r)
@@ -120,7 +131,7 @@ static int copy_shape(struct reduce_scatter *r, const struct reduce_scatter_shap
     r->most_pending = s->most_pending;
     r->dtype = s->dtype;
     r->half = half_partials_of(s->half, s->dtype);
-    r->part = PARTS / size < PART ? (size_t)(PARTS / size) : PART;
+    r->part = part_elements(size);
     r->n_slots = round_plan_slots(s->n_blocks, size);
     r->bounds = mem_array((size_t)size + 1, sizeof *r->bounds);
     r->units = mem_array((size_t)s->n_units, sizeof *r->units);

@@ -44,6 +44,8 @@ int reduce_scatter_count(int n_blocks, int size, int rank);
 int reduce_scatter_block(int size, int rank, int i);
 /* How many nodes of the tree a slice has memory for. */
 int reduce_scatter_slots(int n_blocks, int size);
+/* The memory of what is on its way. */
+size_t reduce_scatter_flights_bytes(int size, enum dtype dtype, bool half);
 
 /* ERR_NOMEM */
 int reduce_scatter_new(struct reduce_scatter **out, const struct reduce_scatter_shape *s);

@@ -4,6 +4,7 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/profile.h"
+#include "train/parallel/division.h"
 #include "train/step/half_partials.h"
 
 #include <string.h>
@@ -51,12 +52,11 @@ struct reduction {
 
 /* The nodes that the blocks of one rank are joined to there, behind the `at` there are; nodes NULL:
  * only counted. */
-static int add_nodes(struct owned_node *nodes, int at, const int *firsts, int size, int rank)
+static int add_nodes(struct owned_node *nodes, int at, int n_blocks, int first, int last, int rank)
 {
     struct owned_node own[GRADIENT_NODES];
-    const int n_blocks = firsts[size];
     int n = 0;
-    for (int block = firsts[rank]; block < firsts[rank + 1]; block++) {
+    for (int block = first; block < last; block++) {
         int from = block;
         while (n > 0 && gradient_blocks_are_parts(n_blocks, own[n - 1].first, from, block + 1))
             from = own[--n].first;
@@ -66,6 +66,14 @@ static int add_nodes(struct owned_node *nodes, int at, const int *firsts, int si
     if (nodes != NULL)
         memcpy(nodes + at, own, (size_t)n * sizeof *own);
     return n;
+}
+
+/* Of one more rank. */
+static void count_nodes(struct reduction *r, int n_blocks, int first, int last)
+{
+    const int n = add_nodes(NULL, 0, n_blocks, first, last, 0);
+    r->n_nodes += n;
+    r->max_nodes = n > r->max_nodes ? n : r->max_nodes;
 }
 
 /* In the order in which one process would come to them. */
@@ -114,12 +122,30 @@ static size_t packed_bytes(const struct reduction *r)
     return (size_t)(r->n_received + r->n_sent) * r->part * sizeof(uint16_t);
 }
 
+static size_t buffers_bytes(const struct reduction *r)
+{
+    return (size_t)r->n_nodes * r->part * dtype_bytes(r->dtype);
+}
+
+size_t reduction_bytes(int n_blocks, int size, size_t n, enum dtype dtype, bool half)
+{
+    const size_t longest = (n + (size_t)size - 1) / (size_t)size;
+    struct reduction r = {.group.size = size, .dtype = dtype};
+    r.part = longest < PART ? longest : PART;
+    for (int i = 0; i < size; i++) {
+        int first, last;
+        division_share(n_blocks, size, i, &first, &last);
+        count_nodes(&r, n_blocks, first, last);
+    }
+    count_packed(&r);
+    return IN_FLIGHT * (buffers_bytes(&r) + (half_partials_of(half, dtype) ? packed_bytes(&r) : 0));
+}
+
 static bool allocate_flight(const struct reduction *r, struct flight *f)
 {
     f->transfers = mem_array((size_t)n_transfers(r), sizeof *f->transfers);
     f->at = mem_array((size_t)r->n_nodes, sizeof *f->at);
-    f->buffers =
-        mem_map("gradients of other ranks", (size_t)r->n_nodes * r->part * dtype_bytes(r->dtype));
+    f->buffers = mem_map("gradients of other ranks", buffers_bytes(r));
     if (r->half)
         f->packed = mem_map("gradients in 16 bits", packed_bytes(r));
     return f->transfers != NULL && f->at != NULL && f->buffers != NULL &&
@@ -158,18 +184,15 @@ int reduction_new(struct reduction **out, const struct rank_group *g, const int 
     r->half = half_partials_of(half, dtype);
     r->part = longest < PART ? longest : PART;
     r->n_parts = r->part == 0 ? 0 : (int)((longest + r->part - 1) / r->part);
-    for (int i = 0; i < size; i++) {
-        const int n = add_nodes(NULL, 0, firsts, size, i);
-        r->n_nodes += n;
-        r->max_nodes = n > r->max_nodes ? n : r->max_nodes;
-    }
+    for (int i = 0; i < size; i++)
+        count_nodes(r, firsts[size], firsts[i], firsts[i + 1]);
     count_packed(r);
     if (!allocate_reduction(r, bounds)) {
         reduction_free(r);
         return ERR_NOMEM;
     }
     for (int i = 0, at = 0; i < size; i++)
-        at += add_nodes(r->nodes, at, firsts, size, i);
+        at += add_nodes(r->nodes, at, firsts[size], firsts[i], firsts[i + 1], i);
     list_joins(r, firsts[size]);
     *out = r;
     return 0;
@@ -181,7 +204,7 @@ void reduction_free(struct reduction *r)
         return;
     for (int i = 0; i < IN_FLIGHT; i++) {
         struct flight *f = &r->flights[i];
-        mem_unmap(f->buffers, (size_t)r->n_nodes * r->part * dtype_bytes(r->dtype));
+        mem_unmap(f->buffers, buffers_bytes(r));
         mem_unmap(f->packed, packed_bytes(r));
         mem_free(f->transfers);
         mem_free(f->at);

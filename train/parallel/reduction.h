@@ -26,6 +26,8 @@ struct reduction; /* buffers, and which nodes are joined in which order */
 int reduction_new(struct reduction **out, const struct rank_group *g, const int *firsts,
                   const size_t *bounds, enum dtype dtype, bool half);
 void reduction_free(struct reduction *r);
+/* The memory of one of n elements, whose blocks are divided evenly. */
+size_t reduction_bytes(int n_blocks, int size, size_t n, enum dtype dtype, bool half);
 /*
  * By all of the group, once all blocks are done. The gradients [n], in which the last node of b
  * lies, become those of the step: this rank's slice of them, or, to_all, all. sums become those of

@@ -46,6 +46,36 @@ one half micro_batch_size=2 precision=float16 >/dev/null
 is "  of replicas with their own moments" "model.safetensors training-00001-of-00002.safetensors training-00002-of-00002.safetensors $(digest half)" \
     "$(files some/step-000006) $(digest some)"
 
+# Replicas that have the same weights divide the writing of them, of which a small model has too few.
+shared=(micro_batch_size=1 min_part_mb=0)
+for zero in 1 2; do
+    many 3 shared zero=$zero "${shared[@]}" >/dev/null 2>err
+    is "zero=$zero: replicas write a share each" "model-00001-of-00003.safetensors model-00002-of-00003.safetensors model-00003-of-00003.safetensors model.safetensors.index.json training-00001-of-00003.safetensors training-00002-of-00003.safetensors training-00003-of-00003.safetensors $want" \
+        "$(files shared/step-000006) $(digest shared)"
+done
+at=shared/step-000006
+for file in $at/model-*; do tensors $file | sed "s|\$| $(basename $file)|"; done | sort >there
+is "  the index says which file has which tensor" "$(cut -d ' ' -f 1,3 there)" \
+    "$(sed -n 's/^    "\(.*\)": "\(model-.*\)",*$/\1 \2/p' $at/model.safetensors.index.json | sort)"
+is "  of all tensors, each once" "$(tensors whole/step-000006/model.safetensors | sort)" "$(cut -d ' ' -f 1,2 there)"
+is "  and the manifest the SHA-256 of each" "$(cd $at && sha256sum model-* training-* | cut -d ' ' -f 1 | sort)" \
+    "$(grep -A 3 -E '"(model|training)-' $at/manifest.json | grep -oE '[0-9a-f]{64}' | sort)"
+bytes=$(stat -c %s whole/step-000006/model.safetensors)
+many 3 two zero=1 micro_batch_size=1 min_part_mb=$(awk -v b=$bytes 'BEGIN {print b / 2.5e6}') >/dev/null 2>err
+is "  no more of them than are large enough" "model-00001-of-00002.safetensors model-00002-of-00002.safetensors model.safetensors.index.json $want" \
+    "$(files two/step-000006 | sed 's/ training.*//') $(digest two)"
+many 3 two zero=0 "${shared[@]}" >/dev/null 2>err
+is "  none where one process has the moments too" "model.safetensors training.safetensors $want" "$(files two/step-000006) $(digest two)"
+STEPS=9
+"$PRATTLE" train resume whole steps=9 >/dev/null
+more=$(digest whole)
+for layout in "1 replicas=1 zero=0" "2 zero=2" "4 zero=1" "3 tensor_parallel=3 zero=0" "2 layers_per_device=[0,4] zero=0"; do
+    rm -rf other && cp -r shared other
+    ranks ${layout%% *} train resume other steps=9 ${layout#* } >/dev/null 2>err
+    is "  with which any layout goes on: $layout" "$more" "$(digest other)"
+done
+STEPS=6
+
 # Each in a folder of its own, as hosts without a common disk: process 0 writes what all have.
 apart() {
     rm -rf own && mkdir -p own/{0,1,2}
@@ -53,13 +83,13 @@ apart() {
         -np 1 -wdir "$TMPDIR/own/1" "$PRATTLE" $(words run "$@") : -np 1 -wdir "$TMPDIR/own/2" "$PRATTLE" $(words run "$@") >log 2>err
 }
 for layout in tensor_parallel=3 layers_per_device=[1,1,2] zero=1; do
-    apart micro_batch_size=2 $layout
+    apart micro_batch_size=2 min_part_mb=0 $layout
     is "without a common folder, $layout" "model.safetensors training.safetensors $want, others: " \
         "$(files own/0/run/step-000006) $(digest own/0/run), others: $(ls own/1/run own/2/run 2>/dev/null | xargs)"
 done
 
 # A damaged part, and one that is gone.
-cp -r heads other
+rm -rf other && cp -r heads other
 printf x | dd of=other/step-000006/training-00002-of-00003.safetensors bs=1 seek=900 conv=notrunc 2>/dev/null
 has "a part is damaged" "training-00002-of-00003.safetensors is not what was written: its SHA-256 differs" \
     "$("$PRATTLE" train resume other steps=7 tensor_parallel=1 2>&1)"
@@ -70,7 +100,7 @@ has "a part is gone" "model-00003-of-00003.safetensors is missing" "$("$PRATTLE"
 # start PROGRAM: a run by three under mpirun, in the background.
 start() {
     rm -rf run
-    PRATTLE=$1 EXEC=exec STEPS=1000000 many 3 run micro_batch_size=2 save_every=20 log_every=100000 tensor_parallel=3 >log 2>err &
+    PRATTLE=$1 EXEC=exec STEPS=1000000 many 3 run micro_batch_size=2 save_every=20 log_every=100000 min_part_mb=0 $layout >log 2>err &
     launcher=$!
 }
 # limit RANK: of the run that goes on, after its first checkpoint; then it ends.
@@ -83,21 +113,23 @@ limit() {
     wait $launcher
 }
 step_of() { echo $((10#$(newest run | cut -d - -f 2))); }
-resume() { "$PRATTLE" train resume run steps=$(($(step_of) + 1)) tensor_parallel=1 2>&1 | tail -n 3; }
+resume() { "$PRATTLE" train resume run steps=$(($(step_of) + 1)) tensor_parallel=1 replicas=1 2>&1 | tail -n 3; }
 printf '#!/bin/bash\ntrap "" XFSZ\nexec "%s" "$@"\n' "$PRATTLE" >unsignalled && chmod +x unsignalled
-for rank in 0 2; do
-    start "$TMPDIR/unsignalled"
-    limit $rank
-    is "process $rank has no room left: the run ends" 1 $?
-    [ $rank -eq 0 ] && who= || who="rank $rank on $here: "
-    has "  which is said" "cannot write the checkpoint run/step-$(printf %06d $(($(step_of) + 20))): ${who}cannot write " "$(cat err)"
-    is "  and nothing else is there" "" "$(ls run | grep -vE '^(step-[0-9]*|lock|metrics.jsonl|events.*)$')"
-    has "  than what was whole" "[finished at step" "$(resume)"
+for layout in tensor_parallel=3 zero=1; do
+    for rank in 0 2; do
+        start "$TMPDIR/unsignalled"
+        limit $rank
+        is "$layout: process $rank has no room left: the run ends" 1 $?
+        [ $rank -eq 0 ] && who= || who="rank $rank on $here: "
+        has "  which is said" "cannot write the checkpoint run/step-$(printf %06d $(($(step_of) + 20))): ${who}cannot write " "$(cat err)"
+        is "  and nothing else is there" "" "$(ls run | grep -vE '^(step-[0-9]*|lock|metrics.jsonl|events.*)$')"
+        has "  than what was whole" "[finished at step" "$(resume)"
+    done
+    start "$PRATTLE"
+    limit 1
+    has "$layout: a process is killed while it writes" "rank 1 ($here) was lost: " "$(cat err)"
+    is "  nothing is left of it but what the next one sweeps" "step-$(printf %06d $(($(step_of) + 20))).tmp" "$(ls run | grep -oE 'step-[0-9]*\.tmp')"
+    has "  and the newest one goes on" "[finished at step" "$(resume)"
+    is "  which sweeps it" "" "$(ls run | grep tmp)"
 done
-start "$PRATTLE"
-limit 1
-has "a process is killed while it writes" "rank 1 ($here) was lost: " "$(cat err)"
-is "  nothing is left of it but what the next one sweeps" "step-$(printf %06d $(($(step_of) + 20))).tmp" "$(ls run | grep -oE 'step-[0-9]*\.tmp')"
-has "  and the newest one goes on" "[finished at step" "$(resume)"
-is "  which sweeps it" "" "$(ls run | grep tmp)"
 finish

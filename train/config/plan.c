@@ -5,6 +5,7 @@
 #include "train/config/moments.h"
 #include "train/config/phased_plan.h"
 #include "train/config/size_text.h"
+#include "train/config/weight_parts.h"
 #include "train/config/suggest.h"
 #include "train/parallel/division.h"
 #include "train/parallel/reduce_scatter.h"
@@ -325,7 +326,9 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
                           out);
     if (rc == 0 && c->lora.rank == 0)
         rc = buf_printf(out, "  %s%s more while it writes a checkpoint\n",
-                        c->execution.replicas > 1 ? "rank 0 has " : "",
+                        c->execution.replicas == 1   ? ""
+                        : weight_parts(c, shape) > 1 ? "each has "
+                                                     : "rank 0 has ",
                         size_text(size, (double)tensor_copy_bytes()));
     return rc == 0 ? print_disk(&m.moments, &m.phased, out) : rc;
 }

@@ -41,7 +41,7 @@ int run_config_init(struct run_config *c)
                       .embedding_serialization_factor = 1},
         .lora = {.alpha = 16, .targets = "c_attn"},
         .logging = {.log_every = 10, .eval_every = 200, .sample_tokens = 64, .tensorboard = true},
-        .checkpoint = {.save_every = 1000, .keep_last = 2, .keep_best = true},
+        .checkpoint = {.save_every = 1000, .keep_last = 2, .min_part_mb = 256, .keep_best = true},
     };
     optimizer_config_init(&built_in.optimizer);
     schedule_config_init(&built_in.schedule);

@@ -68,6 +68,7 @@ struct logging_section {
 struct checkpoint_section {
     char *folder; /* "": runs/LABEL */
     int save_every, keep_last;
+    double min_part_mb; /* of the weights, where replicas divide their writing */
     bool keep_best;
     bool resume; /* go on from the newest in the folder */
 };

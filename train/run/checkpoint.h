@@ -12,7 +12,8 @@
  * (folder_commit, weights/tensors/folder.h): a name step-N exists only when it is whole, and older
  * ones go only after that. What was damaged later is noticed by the manifest and passed over.
  *
- * Where several processes have the parts of a model, each writes its own, if all reach the folder:
+ * Where several processes have the parts of a model, each writes its own, if all reach the folder;
+ * and a share of a large one, where all have it and the moments are divided:
  * model-00001-of-00003.safetensors and so on with model.safetensors.index.json, as Hugging Face
  * divides large models, and the same of the optimizer's blocks.
  */

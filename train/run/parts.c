@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/progress.h"
+#include "train/config/weight_parts.h"
 #include "train/parallel/world.h"
 #include "train/run/checkpoint.h"
 #include "train/run/inside.h"
@@ -27,6 +28,7 @@ struct parts_plan {
     int *rank;                     /* [n_tensors], that writes the tensor */
     int *of;                       /* [n_tensors], into which part */
     struct hf_parts model;         /* n 0: rank 0 has all weights, and writes them */
+    bool joins;                    /* tensors lie on several ranks */
     int n_blocks;                  /* parts of the optimizer's blocks */
     int own_model, own_blocks;     /* this rank's parts; -1: none */
     bool *sees;                    /* [world] */
@@ -43,14 +45,30 @@ static void release_plan(struct parts_plan *p)
     mem_free(p->files);
 }
 
-/* Each tensor by the rank that has its first element; parts are numbered by rank. */
-static void divide_tensors(struct parts_plan *p, const struct run *r)
+/* Each tensor by the rank that has its first element. */
+static void follow_shares(struct parts_plan *p, const struct run *r)
 {
     const struct weights *w = &r->weights;
-    const int n = w->view.n_tensors;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < w->view.n_tensors; i++)
         p->rank[i] =
             run_shares_part(r, SHARE_WEIGHTS, 0, w->offset[i] * dtype_bytes(w->dtype), 1).rank;
+}
+
+/* All ranks have all of them: runs of about as many bytes each, on ranks far from each other, which
+ * are on different hosts if any are. */
+static void divide_evenly(struct parts_plan *p, const struct weights *w, int n)
+{
+    for (int i = 0; i < w->view.n_tensors; i++) {
+        const double middle = ((double)w->offset[i] + (double)w->offset[i + 1]) / 2;
+        const int part = (int)(middle / (double)w->n * n);
+        p->rank[i] = (part < n ? part : n - 1) * world_size() / n;
+    }
+}
+
+/* By rank. */
+static void number_parts(struct parts_plan *p, const struct run *r)
+{
+    const int n = r->weights.view.n_tensors;
     for (int rank = 0; rank < world_size(); rank++) {
         bool any = false;
         for (int i = 0; i < n; i++)
@@ -62,6 +80,19 @@ static void divide_tensors(struct parts_plan *p, const struct run *r)
             p->own_model = p->model.n;
         p->model.n += any;
     }
+}
+
+static void divide_tensors(struct parts_plan *p, const struct run *r)
+{
+    const int n = weight_parts(&r->config, &r->model->config);
+    p->joins = run_shares_is_divided(r, SHARE_WEIGHTS);
+    if (!p->joins && n == 1)
+        return;
+    if (p->joins)
+        follow_shares(p, r);
+    else
+        divide_evenly(p, &r->weights, n < CHECKPOINT_MAX_PARTS ? n : CHECKPOINT_MAX_PARTS);
+    number_parts(p, r);
 }
 
 /* ERR_NOMEM. */
@@ -76,8 +107,7 @@ static int make_plan(struct parts_plan *p, const struct run *r)
     if (p->rank == NULL || p->of == NULL || p->sees == NULL || p->files == NULL)
         return ERR_NOMEM;
     p->model.of = p->of;
-    if (run_shares_is_divided(r, SHARE_WEIGHTS))
-        divide_tensors(p, r);
+    divide_tensors(p, r);
     for (int rank = 0; rank < world_size(); rank++)
         if (run_shares_speaks(r, rank, SHARE_STATE)) {
             if (rank == world_rank())
@@ -186,7 +216,7 @@ static int write_together(struct parts_plan *p, bool *written, const struct part
         rc = source_open_params(s, &r->weights.view, r->model);
     if ((rc = world_agree(rc)) != 0 || !(*written = all_see(p, place)))
         return rc;
-    for (int i = 0; i < r->weights.view.n_tensors && p->model.n > 0; i++)
+    for (int i = 0; i < r->weights.view.n_tensors && p->joins; i++)
         join_tensor(r, i, p->rank[i]);
     rc = write_own(own, p, place->folder, r, s);
     run_shares_drop(r, SHARE_WEIGHTS);

@@ -4,7 +4,8 @@
  * A checkpoint of several ranks by all of them. Rank 0 has made a folder that nobody takes for a
  * checkpoint, and asks the others whether they reach it. Then
  *
- *   all      tensors that lie on several ranks: whole on that of their first element
+ *   all      tensors that lie on several ranks: whole on that of their first element; of those that
+ *            all have, each on one (train/config/weight_parts.h)
  *   all      the own tensors and the own part of the optimizer's blocks to files, and their SHA-256
  *   all      whether all of this was done, else what has failed on which rank
  *   rank 0   names, sizes and digests of the files; the index

@@ -283,7 +283,7 @@ static const struct setting table[] = {
 {.group = "checkpoint", .name = "keep_best", .holds_from = RUN_HOLDS_FROM_STEP, .type = SETTING_BOOL, .offset = C(keep_best),
  .help = "keep the checkpoint of lowest validation loss too"},
 {.group = "checkpoint", .name = "min_part_mb", .holds_from = RUN_HOLDS_FROM_RESUME, .type = SETTING_DOUBLE, .offset = C(min_part_mb), .max = 1e9, .argument = "MB",
- .help = "smallest share of the weights that a replica writes, with zero=1 or 2",
+ .help = "least weights a replica writes, with zero=1 or 2",
  .more = "Replicas divide the writing into files of about this size or more, at most one each; a model of less than two of them stays one file"},
 {.group = "checkpoint", .name = "resume", .holds_from = RUN_HOLDS_FROM_STEP, .type = SETTING_BOOL, .offset = C(resume),
  .help = "resume from the folder's newest checkpoint"},

@@ -147,7 +147,7 @@ static void every_setting_is_accounted_for(void **state)
         " data.document_separator data.shuffle_seed data.generated_tokens "
         "training.budget_hours training.embd_pdrop training.resid_pdrop "
         "training.max_bad_steps training.spike_z execution.matrices execution.elastic "
-        "execution.memory "
+        "execution.memory checkpoint.min_part_mb "
         "optimizer.momentum schedule.decay_start schedule.cycles "
         "logging.eval logging.eval_file logging.sample_every logging.sample_prompt "
         "logging.sample_tokens lora.rank lora.alpha lora.lora_dropout lora.target_modules "

@@ -30,8 +30,9 @@ static int open_text(const char *text)
     return fd;
 }
 
+/* err: where its standard error goes; -1: where ours does. */
 static int spawn_child(pid_t *pid, const char *program, char *const argv[], int in, int out,
-                       enum child_errors errors)
+                       int err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -40,17 +41,15 @@ static int spawn_child(pid_t *pid, const char *program, char *const argv[], int 
     else
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, out, 1);
-    if (errors == CHILD_MERGES)
-        posix_spawn_file_actions_adddup2(&actions, out, 2);
-    else if (errors == CHILD_HUSHES)
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    if (err >= 0)
+        posix_spawn_file_actions_adddup2(&actions, err, 2);
     const int failed = posix_spawnp(pid, program, &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     return failed == 0 ? 0 : err_set(ERR_IO, "%s cannot be run: %s", argv[0], strerror(failed));
 }
 
 /* Its last line that is not empty, without the name that our own sentences begin with. */
-static int refuse_failed(const char *name, const struct buf *out, enum child_errors errors)
+static int refuse_failed(const char *name, const struct buf *out)
 {
     char line[200], shown[400];
     size_t end = out->n;
@@ -59,12 +58,27 @@ static int refuse_failed(const char *name, const struct buf *out, enum child_err
     size_t begin = end;
     while (begin > 0 && out->data[begin - 1] != '\n')
         begin--;
-    if (errors != CHILD_MERGES || begin == end)
+    if (begin == end)
         return err_set(ERR_IO, "%s failed", name);
     snprintf(line, sizeof line, "%.*s", (int)(end - begin < 190 ? end - begin : 190),
              out->data + begin);
     const size_t own = strncmp(line, "prattle: ", 9) == 0 ? 9 : 0;
     return err_set(ERR_IO, "%s failed: %s", name, file_show(shown, sizeof shown, line + own));
+}
+
+/* The end of what it wrote into a file in memory. */
+static int refuse_failed_aside(const char *name, int kept)
+{
+    enum { TAIL = 4096 };
+    struct buf tail = {0};
+    const off_t bytes = kept < 0 ? 0 : lseek(kept, 0, SEEK_END);
+    const size_t n = bytes < TAIL ? (size_t)(bytes < 0 ? 0 : bytes) : TAIL;
+    int rc = buf_reserve(&tail, n);
+    const ssize_t got = rc != 0 || n == 0 ? 0 : pread(kept, tail.data, n, bytes - (off_t)n);
+    tail.n = got > 0 ? (size_t)got : 0;
+    rc = rc == 0 ? refuse_failed(name, &tail) : rc;
+    buf_release(&tail);
+    return rc;
 }
 
 /* What it said last is then no reason. */
@@ -82,9 +96,11 @@ int child_run(struct buf *out, const char *program, char *const argv[], const ch
     const int input = in == NULL ? -1 : open_text(in);
     if (in != NULL && input < 0)
         return err_errno("cannot keep a program's input in memory");
+    const int kept = errors == CHILD_KEEPS ? memfd_create("errors", MFD_CLOEXEC) : -1;
     int rc = pipe2(ends, O_CLOEXEC) == 0 ? 0 : err_errno("cannot make a pipe");
     if (rc == 0) {
-        rc = spawn_child(&pid, program, argv, input, ends[1], errors);
+        rc = spawn_child(&pid, program, argv, input, ends[1],
+                         errors == CHILD_MERGES ? ends[1] : kept);
         close(ends[1]);
         if (rc == 0) {
             if ((rc = file_read_fd(out, ends[0])) != 0)
@@ -98,10 +114,13 @@ int child_run(struct buf *out, const char *program, char *const argv[], const ch
     if (input >= 0)
         close(input);
     if (interrupt_pending())
-        return err_set(ERR_INTERRUPTED, "interrupted");
-    if (rc == 0 && WIFSIGNALED(status))
+        rc = err_set(ERR_INTERRUPTED, "interrupted");
+    else if (rc == 0 && WIFSIGNALED(status))
         rc = refuse_killed(argv[0], WTERMSIG(status));
     else if (rc == 0 && status != 0)
-        rc = refuse_failed(argv[0], out, errors);
+        rc = errors == CHILD_MERGES ? refuse_failed(argv[0], out)
+                                    : refuse_failed_aside(argv[0], kept);
+    if (kept >= 0)
+        close(kept);
     return rc;
 }

@@ -3,13 +3,14 @@
 /* Another program, run to its end. */
 #include "model/base/buf.h"
 
-/* Where a program's standard error goes: to this program's, nowhere, or to its standard output. */
-enum child_errors { CHILD_SHOWS, CHILD_HUSHES, CHILD_MERGES };
+/* Where a program's standard error goes: to this program's, to its standard output, or into memory
+ * until it has ended. */
+enum child_errors { CHILD_SHOWS, CHILD_MERGES, CHILD_KEEPS };
 
 /* Run program (a path, or a name on PATH) with argv, `in` (NULL: nothing) as its standard input,
  * and append what it prints to out. ERR_IO: it could not be run, failed, or was killed; the
  * sentence begins with argv[0], and ends with the signal, or with the last line of a program whose
- * errors are merged. ERR_INTERRUPTED after Ctrl-C; the program has ended then. */
+ * errors are merged or kept. ERR_INTERRUPTED after Ctrl-C; the program has ended then. */
 int child_run(struct buf *out, const char *program, char *const argv[], const char *in,
               enum child_errors errors);
 

@@ -83,7 +83,7 @@ static int run_llama(struct peers *p, enum peer_work work, int length, double *o
         table[PEER_LLAMA].variable, "-m", p->gguf,           "-t", threads, "-r", "1", "-p",
         decodes ? "0" : n,          "-n", decodes ? n : "0", "-o", "json",  NULL};
     struct buf printed = {0};
-    rc = child_run(&printed, p->programs[PEER_LLAMA], (char *const *)argv, NULL, CHILD_HUSHES);
+    rc = child_run(&printed, p->programs[PEER_LLAMA], (char *const *)argv, NULL, CHILD_KEEPS);
     if (rc == 0)
         rc = read_llama(out, &printed);
     buf_release(&printed);
@@ -106,7 +106,7 @@ static int run_torch(struct peers *p, enum peer_work work, int batch, int length
     }
     struct buf printed = {0};
     int rc = child_run(&printed, p->programs[PEER_TORCH], (char *const *)argv, peer_script,
-                       CHILD_HUSHES);
+                       CHILD_KEEPS);
     *out = 0;
     if (rc == 0 && sscanf(buf_text(&printed), "%lf", out) != 1)
         *out = 0;

@@ -66,4 +66,8 @@ has "one that prints no speed too" "PEER_LLAMA does not measure llama.cpp: not J
 has "or that of nothing" "PEER_TORCH does not measure PyTorch: it printed no speed" \
     "$(PEER_TORCH=/bin/true "$PRATTLE" bench decode --model $MODEL 2>&1 >/dev/null)"
 has "or fails" "PEER_TORCH failed" "$(PEER_TORCH=/bin/false "$PRATTLE" bench decode --model $MODEL 2>&1 >/dev/null)"
+printf '%s\n' '#!/bin/sh' 'echo "Traceback:" >&2' 'echo "No module named torch" >&2' 'exit 1' >"$TMPDIR/peers/bare"
+chmod +x "$TMPDIR/peers/bare"
+has "for the reason that it gives last" "PEER_TORCH failed: No module named torch" \
+    "$(PEER_TORCH=$TMPDIR/peers/bare "$PRATTLE" bench decode --model $MODEL 2>&1 >/dev/null)"
 finish

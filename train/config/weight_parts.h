@@ -3,8 +3,8 @@
 /*
  * Into how many files replicas that have the same weights divide the writing of a checkpoint's.
  * Where their moments are divided (zero), all of them write anyway, and writing and hashing of the
- * weights by one would be what the others wait for. Of a small model that takes less than a second,
- * and one file is what everyone else expects: so there is a least size (checkpoint.min_part_mb).
+ * weights by one would be what the others wait for. A small model is soon written, and
+ * one file is what everyone else expects: so there is a least size (checkpoint.min_part_mb).
  */
 #include "train/config/run_config.h"
 

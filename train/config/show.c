@@ -1,39 +1,68 @@
 #include "train/config/show.h"
 
-#include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 
-/* The columns of names and of values: narrower where rows would not fit. */
-static void fit_columns(int width, int *name, int *value)
+struct show_columns {
+    int width; /* 0: as wide as it comes */
+    int name, value;
+};
+
+static const char *origin_shown(const struct run_config *c, const struct setting *row)
 {
-    enum { NAME = 31, VALUE = 24, LONGEST = 2 + NAME + 1 + VALUE + 1 + 12, LEAST = 9 };
-    int over = width > 0 && width < LONGEST ? LONGEST - width : 0;
-    int of_value = over < VALUE - LEAST ? over : VALUE - LEAST;
-    *value = VALUE - of_value;
-    *name = NAME - (over - of_value) > LEAST ? NAME - (over - of_value) : LEAST;
+    return settings_store_follows(&c->store, row)
+               ? "follows"
+               : origin_name(settings_store_origin(&c->store, row));
 }
 
-static int clamp_width(int x, int least, int most)
+/* Narrower where rows would not fit. */
+static struct show_columns fit_columns(const struct run_config *c, int width)
 {
-    return x > most ? most : x < least ? least : x;
+    enum { NAME = 31, VALUE = 24, ORIGIN = 8, LEAST_VALUE = 8, LEAST_NAME = 9, FEW_BREAK = 19 };
+    const struct setting *row;
+    int origin = 0;
+    for (int i = 0; (row = settings_table_at(&run_table, i)) != NULL; i++) {
+        const int n = (int)strlen(origin_shown(c, row));
+        origin = n > origin ? n : origin;
+    }
+    if (width < 2 + FEW_BREAK + 1 + LEAST_VALUE + 1 + origin)
+        origin = origin < ORIGIN ? origin : ORIGIN;
+    const int longest = 2 + NAME + 1 + VALUE + 1 + origin;
+    const int over = width > 0 && width < longest ? longest - width : 0;
+    const int of_value = over < VALUE - LEAST_VALUE ? over : VALUE - LEAST_VALUE;
+    const int name = NAME - (over - of_value);
+    return (struct show_columns){width, name > LEAST_NAME ? name : LEAST_NAME, VALUE - of_value};
 }
 
-/* Of such columns, as far as they leave room for all of the row. */
-static int show_row(struct buf *out, const char *name, const char *value, const char *origin,
-                    int width)
+/* A name or an origin that has no room beside the value has a line to itself; an origin wider than
+ * its column ends at the edge. */
+static int show_row(struct buf *out, const struct show_columns *c, const char *name,
+                    const char *value, const char *origin)
 {
-    int names, values, n_name = (int)strlen(name), n_value = (int)strlen(value);
-    fit_columns(width, &names, &values);
-    int room = width - (2 + n_name + 1 + n_value + 1 + (int)strlen(origin));
-    room = width == 0 ? INT_MAX : room < 0 ? 0 : room;
-    int of_name = clamp_width(names - n_name, 0, room);
-    int of_value = clamp_width(names + values - n_name - of_name - n_value, 0, room - of_name);
-    return buf_printf(out, "  %s%*s %s%*s %s\n", name, of_name, "", value, of_value, "", origin);
+    const int n_name = (int)strlen(name), n_value = (int)strlen(value);
+    const int values_at = 2 + c->name + 1, origins_at = values_at + c->value + 1;
+    const bool broken = n_name > c->name;
+    const bool squeezed = c->width > 0 && !broken && values_at + n_value > c->width;
+    const int n_origin = (int)strlen(origin);
+    int at = squeezed ? 2 + n_name + 1 : values_at;
+    if (broken && c->width > 0 && at + n_value > c->width)
+        at = c->width - n_value < 2 ? 2 : c->width - n_value;
+    int rc = broken ? buf_printf(out, "  %s\n%*s%s", name, at, "", value)
+                    : buf_printf(out, "  %-*s%s", at - 2, name, value);
+    at += n_value;
+    const int apart = at < origins_at ? origins_at - at : 1, edge = c->width - n_origin;
+    if (rc == 0 && (c->width == 0 || at + apart <= edge))
+        return buf_printf(out, "%*s%s\n", apart, "", origin);
+    if (rc == 0 && at < edge)
+        return buf_printf(out, "%*s%s\n", edge - at, "", origin);
+    at = origins_at < edge ? origins_at : edge < 2 ? 2 : edge;
+    return rc == 0 ? buf_printf(out, "\n%*s%s\n", at, "", origin) : rc;
 }
 
 int run_config_show(const struct run_config *c, int width, struct buf *out)
 {
     const char *section = "";
+    const struct show_columns columns = fit_columns(c, width);
     const struct setting *row;
     int rc = 0;
     for (int i = 0; rc == 0 && (row = settings_table_at(&run_table, i)) != NULL; i++) {
@@ -43,11 +72,8 @@ int run_config_show(const struct run_config *c, int width, struct buf *out)
         if (rc == 0)
             rc = setting_format(row, c, &value);
         if (rc == 0)
-            rc = show_row(out, row->name, value.n > 0 ? buf_text(&value) : "\"\"",
-                          settings_store_follows(&c->store, row)
-                              ? "follows"
-                              : origin_name(settings_store_origin(&c->store, row)),
-                          width);
+            rc = show_row(out, &columns, row->name, value.n > 0 ? buf_text(&value) : "\"\"",
+                          origin_shown(c, row));
         buf_release(&value);
     }
     return rc;

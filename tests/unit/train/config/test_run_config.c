@@ -631,6 +631,30 @@ static void rows_fit(const struct run_config *c, int width)
     buf_release(&shown);
 }
 
+/* At 40 columns a name longer than its column has a line of its own, so that all values and all
+ * origins stand below each other. */
+static void narrow_columns_align(void **state)
+{
+    const struct run_config *c = *state;
+    struct buf shown = {0};
+    int broken = 0, aligned = 0;
+    assert_ok(run_config_show(c, 39, &shown));
+    for (const char *row = buf_text(&shown), *end; *row != '\0'; row = end + 1) {
+        end = strchr(row, '\n');
+        const char *origin = strstr(row, "built in");
+        if (origin == NULL || origin > end)
+            origin = strstr(row, "follows");
+        if (origin != NULL && origin < end && origin - row != 31)
+            fail_msg("origin at column %d: %.*s", (int)(origin - row), (int)(end - row), row);
+        aligned += origin != NULL && origin < end;
+        broken += strncmp(row, "                      ", 22) == 0 && row[22] != ' ';
+    }
+    assert_int_equal(aligned, run_table.n);
+    assert_int_equal(broken, 5);
+    assert_non_null(strstr(buf_text(&shown), "\n  gradient_accumulation\n          "));
+    buf_release(&shown);
+}
+
 static void what_is_shown_fits(void **state)
 {
     struct run_config *c = *state;
@@ -641,7 +665,7 @@ static void what_is_shown_fits(void **state)
     for (int width = 20; width < 100; width++)
         rows_fit(c, width);
     assert_ok(run_config_show(c, 43, &shown));
-    assert_non_null(strstr(buf_text(&shown), "\n  sequence_length    1024      preset\n"));
+    assert_non_null(strstr(buf_text(&shown), "\n  sequence_length         1024     preset\n"));
     shown.n = 0;
     assert_ok(run_config_show(c, 0, &shown));
     assert_non_null(strstr(
@@ -940,6 +964,7 @@ int main(void)
         TEST(scales_follow_the_precision),
         TEST(lengths_follow),
         TEST(presets_are_legal),
+        TEST(narrow_columns_align),
         TEST(what_is_shown_fits),
         TEST(published_sizes_are_those_published),
         TEST(sources_are_named),

@@ -8,6 +8,9 @@
 
 enum { WIDE = 100, PERCENT = 5, OWN = 7, RANK = 5, OTHER_COLUMNS = 16 };
 
+/* Beside a token that nothing stands before: it has no other columns. */
+static const char FIRST[] = "  (the first)";
+
 /* Of what the sampling settings cut off: less says nothing. */
 static const float WORTH_SHOWING = 0.01F;
 
@@ -53,8 +56,9 @@ int chances_bar(struct buf *out, double p, int columns, bool blocks)
     return rc;
 }
 
-/* A token in quotes, cut to so many columns and filled up to them (pad). */
-static int put_token(struct buf *out, const struct tokenizer *t, token_id id, int columns, bool pad)
+/* A token in quotes, cut to so many columns and filled up to `least`. */
+static int put_token(struct buf *out, const struct tokenizer *t, token_id id, int columns,
+                     int least)
 {
     struct buf text = {0};
     int rc = token_text_quote(&text, t, id), wide = term_columns(buf_text(&text), text.n);
@@ -65,8 +69,8 @@ static int put_token(struct buf *out, const struct tokenizer *t, token_id id, in
     }
     if (rc == 0)
         rc = buf_add(out, text.data, text.n);
-    if (rc == 0 && pad)
-        rc = buf_printf(out, "%*s", columns > wide ? columns - wide : 0, "");
+    if (rc == 0)
+        rc = buf_printf(out, "%*s", least > wide ? least - wide : 0, "");
     buf_release(&text);
     return rc;
 }
@@ -159,7 +163,7 @@ static int format_other(struct buf *out, const struct list_columns *c, const str
     char sampled[8], own[8];
     chances_percent(sampled, (double)a->p_chain);
     chances_percent(own, (double)a->p_model);
-    int rc = put_token(out, c->tokenizer, a->id, OTHER_COLUMNS, false);
+    int rc = put_token(out, c->tokenizer, a->id, OTHER_COLUMNS, 0);
     if (rc != 0)
         return rc;
     return c->of != CHANCES_OF_ANSWER ? buf_printf(out, " %s", own)
@@ -201,13 +205,16 @@ static int put_own(struct buf *out, const struct list_columns *c, double p)
 static int put_choice(struct buf *out, const struct list_columns *c, const struct choice *choice)
 {
     const struct alternative *a = &choice->chosen;
+    const int before = c->number + 2, alone = c->look->width - 1 - before - (int)strlen(FIRST);
+    const bool first = a->rank == 0;
     int rc = buf_printf(out, "%*zu  ", c->number, choice->number);
     if (rc == 0)
-        rc = put_token(out, c->tokenizer, a->id, c->token, true);
+        rc = put_token(out, c->tokenizer, a->id, first && alone > c->token ? alone : c->token,
+                       c->token);
     if (rc != 0)
         return rc;
-    if (a->rank == 0)
-        return buf_printf(out, "  %s(the first)%s\n", c->look->dim, c->look->plain);
+    if (first)
+        return buf_printf(out, "%s%s%s\n", c->look->dim, FIRST, c->look->plain);
     rc = buf_str(out, "  ");
     if (rc == 0)
         rc = put_share(out, c->look, (double)a->p_chain, c->bar,
@@ -247,7 +254,7 @@ static int put_alternative(struct buf *out, const struct table_columns *c,
     const char *color = chosen ? color_of(c->look, (double)a->p_chain) : "";
     int rc = buf_str(out, chosen ? "> " : "  ");
     if (rc == 0)
-        rc = put_token(out, c->tokenizer, a->id, c->token, true);
+        rc = put_token(out, c->tokenizer, a->id, c->token, c->token);
     if (rc == 0)
         rc = buf_str(out, "  ");
     if (rc == 0)

@@ -114,6 +114,8 @@ int cmd_next(struct repl *r, const struct call *c)
     struct prompt p = {0};
     int rc = take_count(r, &text), max = r->options.settings.call.top;
     max = max == 0 ? NEXT_SHOWN : max;
+    if (text[strspn(text, " \t")] == '\0')
+        text = ""; /* spaces are typed by accident: the text so far */
     max = max < V ? max : V;
     float *logits = mem_array((size_t)V, sizeof *logits);
     struct alternative *list = mem_array((size_t)max, sizeof *list);

@@ -24,7 +24,8 @@ enum {
     COLUMNS = 9,
     COLUMNS_ALONE = 4,
     SPARE_COLUMNS = 1 << 1 | 1 << 3 | 1 << 5, /* unit, and the numbers of runs */
-    SIDES_AND_P = 1 << 2 | 1 << 4 | 1 << 7    /* the change and its verdict remain */
+    SPARE_ALONE = 1 << 3,
+    SIDES_AND_P = 1 << 2 | 1 << 4 | 1 << 7 /* the change and its verdict remain */
 };
 
 struct sides {
@@ -182,9 +183,23 @@ static const char *side_head(const struct sides *s, int k)
     return n > 0 && strncmp(own, other, n) == 0 && strchr(other + n, '/') == NULL ? own + n : own;
 }
 
+/* What the figures are, below a table for a person. */
+static void say_medians(const struct sides *s, bool named)
+{
+    if (s->n == 2)
+        wrap_say(
+            stdout, term_dim(stdout),
+            "medians; p of the Mann-Whitney U test, two-sided: above %.2f a difference is noise",
+            STATS_LEVEL);
+    else if (!named)
+        wrap_say(stdout, term_dim(stdout), "medians of %s", buf_text(&s->names[1]));
+}
+
+/* On a terminal one side is named below the table: its name is wider than its figures. */
 static int print_table(const struct repl *r, const struct sides *s)
 {
     const enum table_format format = (enum table_format)r->options.settings.call.format;
+    const bool fits = format == TABLE_TEXT && term_is(stdout), named = s->n == 2 || !fits;
     struct buf heads[2] = {{0}, {0}}, out = {0};
     struct table t;
     enum table_fit fit;
@@ -193,7 +208,7 @@ static int print_table(const struct repl *r, const struct sides *s)
         rc = term_visible(&heads[k], side_head(s, k), strlen(side_head(s, k)));
     const char *const names[COLUMNS] = {"benchmark",
                                         "unit",
-                                        buf_text(&heads[s->n == 2 ? 0 : 1]),
+                                        named ? buf_text(&heads[s->n == 2 ? 0 : 1]) : "median",
                                         "runs",
                                         buf_text(&heads[1]),
                                         "runs ",
@@ -204,17 +219,13 @@ static int print_table(const struct repl *r, const struct sides *s)
     if (rc == 0)
         rc = fill_table(&t, s);
     if (rc == 0)
-        rc = format == TABLE_TEXT && term_is(stdout)
-                 ? table_fit(&t, s->n == 2 ? SPARE_COLUMNS : 0, s->n == 2 ? SIDES_AND_P : 0,
-                             term_width(stdout) - 1, &out, &fit)
-                 : table_format(&t, format, &out);
+        rc = fits ? table_fit(&t, s->n == 2 ? SPARE_COLUMNS : SPARE_ALONE,
+                              s->n == 2 ? SIDES_AND_P : 0, term_width(stdout) - 1, &out, &fit)
+                  : table_format(&t, format, &out);
     if (rc == 0)
         fwrite(buf_text(&out), 1, out.n, stdout);
-    if (rc == 0 && format == TABLE_TEXT && s->n == 2)
-        wrap_say(
-            stdout, term_dim(stdout),
-            "medians; p of the Mann-Whitney U test, two-sided: above %.2f a difference is noise",
-            STATS_LEVEL);
+    if (rc == 0 && format == TABLE_TEXT)
+        say_medians(s, named);
     table_release(&t);
     buf_release(&out);
     buf_release(&heads[0]);

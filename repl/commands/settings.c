@@ -247,9 +247,35 @@ static void say_meant(const struct repl *r, const struct setting *o)
     buf_release(&value);
 }
 
-int cmd_set(struct repl *r, const struct call *c)
+/* Where the quoted part that begins at p ends; p itself where nothing closes it, as in "don't". */
+static const char *skip_quoted(const char *p)
 {
-    const char *text = c->text + strspn(c->text, " \t\n");
+    const char *at = p + 1;
+    while (*at != '\0' && *at != *p)
+        at += *at == '\\' && *p == '"' && at[1] != '\0' ? 2 : 1;
+    return *at == *p ? at : p;
+}
+
+/* The length of text without a comment: from a # on that follows a space and stands in no quotes.
+ */
+static size_t comment_start(const char *text)
+{
+    char before = ' ';
+    const char *p = text;
+    for (; *p != '\0'; before = *p++) {
+        const bool begins = strchr(" \t\n", before) != NULL;
+        if (*p == '#' && begins)
+            break;
+        if ((*p == '"' || *p == '\'') && (begins || before == '=' || before == ','))
+            p = skip_quoted(p);
+    }
+    return (size_t)(p - text);
+}
+
+/* text: without a comment. */
+static int set_or_show_all(struct repl *r, const char *text)
+{
+    text += strspn(text, " \t\n");
     int rc = 0;
     if (*text == '\0')
         settings_list_show(&r->options, NULL);
@@ -268,6 +294,14 @@ int cmd_set(struct repl *r, const struct call *c)
             say_meant(r, o);
         text = end;
     }
+    return rc;
+}
+
+int cmd_set(struct repl *r, const struct call *c)
+{
+    char *text = mem_sprintf("%.*s", (int)comment_start(c->text), c->text);
+    const int rc = text == NULL ? ERR_NOMEM : set_or_show_all(r, text);
+    mem_free(text);
     return rc;
 }
 

@@ -198,8 +198,8 @@ const struct command command_table[] = {
 {.name = "set", .group = "Session", .arguments = "[GROUP|NAME [VALUE]|NAME=VALUE ...]", .flags = IN_REPL | TAKES_TEXT | LISTS, .completes = "setting group then value", .run = cmd_set,
  .summary = "show or change settings",
  .help = "Show all settings, a group of them or one, or change it, or several. Changes last until `:reset` or the end of the session; "
-         "settings.yaml keeps them for good.",
- .examples = "set\nset temperature 0.7\nset temperature=0.7 top_p=0.9\nset stop \"\\n\"",
+         "settings.yaml keeps them for good. A # after a space begins a comment; in quotes it belongs to the value.",
+ .examples = "set\nset temperature 0.7  # calmer\nset temperature=0.7 top_p=0.9\nset stop \"\\n\"\nset stop \"\\n #\"",
  .topics = "settings\tall settings\nsampling\tthe sampling settings",
  .related = "reset"},
 {.name = "reset", .group = "Session", .arguments = "[text]", .max_words = 1, .flags = IN_REPL, .completes = "text", .run = cmd_reset,

@@ -8,6 +8,7 @@
 #include "repl/commands/commands.h"
 #include "repl/commands/other_words.h"
 #include "repl/commands/help_pages.h"
+#include "repl/commands/shell_words.h"
 #include "repl/commands/table.h"
 #include "repl/commands/train_words.h"
 #include "repl/commands/typed_path.h"
@@ -71,6 +72,8 @@ static int take_model(struct repl *r, char **words, int n)
     const char *near = command_nearest(words[0], true), *other = other_word_command(words[0]);
     bool a_path = strncmp(words[0], "random:", 7) != 0 && !bundled_is_name(words[0]) &&
                   !weights_is_hub_name(words[0]);
+    if (shell_word_is(words[0]) && a_path && !file_exists(words[0]))
+        return shell_word_refuse(words, n);
     if ((near != NULL || other != NULL) && a_path && !file_exists(words[0]))
         return refuse_word(words[0], other, near);
     if (settings_store_origin(&r->options.store, OPTION(device.model)) == ORIGIN_COMMAND_LINE)

@@ -106,6 +106,14 @@ refuse "an unknown option" "did you mean top_k?" --topk 3
 refuse "a value out of range" "top_p is 2, must be 0 to 1" $MODEL --top-p 2 -p a
 refuse "a value that is none" "top_k is 1e3, must be a whole number" $MODEL --top-k 1e3 -p a
 refuse "a missing value" "--seed needs a value" $MODEL --seed
+refuse "run, as other programs have it" "there is no command run; did you mean \`prattle gpt2\`?" run gpt2
+refuse "chat" "did you mean \`prattle gpt2\`?" chat gpt2
+refuse "with a prompt" "did you mean \`prattle gpt2 -p PROMPT\`?" run gpt2 "Once upon"
+refuse "without a model" "did you mean \`prattle MODEL\`?" run
+refuse "pull" "did you mean \`prattle hub get gpt2\`?" pull gpt2
+refuse "list" "did you mean \`prattle hub\`?" list
+refuse "ls" "did you mean \`prattle hub\`?" ls
+refuse "serve" "prattle has no server; \`prattle --jsonl\` reads prompts as JSON lines from a pipe" serve
 refuse "a misspelt command" "did you mean tokens?" tokns
 refuse "a misspelt command with words behind it" "did you mean convert?" convrt a b
 refuse "what a command does" "there is no command and no model lambada; did you mean \`prattle eval lambada\`?" lambada

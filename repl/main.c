@@ -136,7 +136,9 @@ static int run_command_line(struct repl *r, char **words, int n)
     if (rc == 0) {
         const int all = n;
         rc = options_take(&r->options, ORIGIN_COMMAND_LINE, words, &n);
-        rc = train_explain_options(rc, words, all);
+        const struct command *of = all > 0 ? command_find(words[0]) : NULL;
+        rc = train_explain_options(rc, of == NULL ? NULL : of->name,
+                                   of == NULL ? NULL : of->options, words, all);
         rc = typed_path_explain_option(rc, words, all);
     }
     if (rc != 0)

@@ -259,7 +259,7 @@ int command_run_line(struct repl *r, const char *line)
             call.n = split_words(copy, words, MAX_NAMES);
             const int n = call.n;
             rc = n < 0 ? err_last() : options_take(&r->options, ORIGIN_CALL, words, &call.n);
-            rc = train_explain_options(rc, words, n < 0 ? 0 : n);
+            rc = train_explain_options(rc, c->name, c->options, words, n < 0 ? 0 : n);
             rc = typed_path_explain_option(rc, words, n < 0 ? 0 : n);
         }
         if (rc == 0)

@@ -109,10 +109,46 @@ static bool find_own_row(const struct setting **row, bool data, const char *key)
            settings_table_lookup(data ? &prepare_settings : &run_table, row, key, false) == 0;
 }
 
-int train_explain_options(int rc, char *const *words, int n)
+/* What does for a command without training what a run's setting does; NULL: nothing. */
+static const char *other_option(const char *options, const char *name)
+{
+    static const char *const others[][2] = {
+        {"steps", "limit"},
+        {"sequence_length", "seq_length"},
+        {"stride", "overlap"},
+        {"micro_batch_size", "batch_size"},
+        {"global_batch_size", "batch_size"},
+        {"precision", "dtype"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const struct setting *row = settings_table_find(&options_table, others[i][1]);
+        if (strcmp(others[i][0], name) == 0 &&
+            (!row->call_only || (options != NULL && strstr(options, row->name) != NULL)))
+            return row->name;
+    }
+    return NULL;
+}
+
+static int refuse_option(int rc, const char *command, const char *options,
+                         const struct setting *row)
+{
+    const char *other = other_option(options, row->name);
+    if (other != NULL)
+        return err_set(rc, "%s has no option --%s; did you mean --%s?", command, row->name, other);
+    return err_set(rc, "%s has no option --%s, which is a setting of train", command, row->name);
+}
+
+static bool takes_run_settings(const char *command)
+{
+    return command == NULL || strcmp(command, "train") == 0 || strcmp(command, "data") == 0 ||
+           strcmp(command, "profile") == 0;
+}
+
+int train_explain_options(int rc, const char *command, const char *options, char *const *words,
+                          int n)
 {
     const struct setting *row;
-    const bool data = n > 0 && strcmp(words[0], "data") == 0;
+    const bool data = command != NULL && strcmp(command, "data") == 0;
     char *why = rc == ERR_MISSING ? mem_strdup(err_text()) : NULL;
     bool found = false;
     for (int i = 0; i < n && why != NULL && !found; i++) {
@@ -122,7 +158,9 @@ int train_explain_options(int rc, char *const *words, int n)
         found = key != NULL && find_own_row(&row, data, key);
         mem_free(key);
     }
-    if (found)
+    if (found && !takes_run_settings(command))
+        refuse_option(rc, command, options, row);
+    else if (found)
         err_set(rc, "%s is a %s setting, written without --: %s=VALUE", row->name,
                 data ? "data" : "training", row->name);
     else if (why != NULL)

@@ -7,8 +7,10 @@
  * of settings, and a setting that was written with spaces around its "=". A file that a preset
  * hides is named. */
 int train_words(struct run_config *c, char *const *words, int n);
-/* rc of options that n words have; where one is a setting of a run or of data, the sentence says
- * how it is written. */
-int train_explain_options(int rc, char *const *words, int n);
+/* rc of options that n words of a command with those options of its own have (NULL: of none). Where
+ * one is a setting of a run or of data, the sentence says how it is written, or that the command
+ * takes none. */
+int train_explain_options(int rc, const char *command, const char *options, char *const *words,
+                          int n);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "model/base/err.h"
 #include "model/base/json.h"
+#include "model/base/json_line.h"
 #include "model/base/mem.h"
 
 #include <inttypes.h>
@@ -338,8 +339,11 @@ static int refuse_json(const struct text_reader *r, const json_t *value, const c
 static int add_json_text(struct text_reader *r, struct buf *out, const char *line, size_t n)
 {
     json_t *value = NULL, *text = NULL;
-    bool replaced;
-    int rc = json_read_any_line(&value, line, n, &replaced);
+    bool got, replaced;
+    int rc = json_line_text(out, &got, line, n, r->field);
+    if (rc != 0 || got)
+        return rc;
+    rc = json_read_any_line(&value, line, n, &replaced);
     if (rc == ERR_FORMAT || (rc == 0 && !json_is_string(text = json_object_get(value, r->field))))
         rc = refuse_json(r, value, line, n);
     if (rc == 0 && replaced && r->n_replaced++ == 0)

@@ -20,12 +20,41 @@ said=$(with data prepare x.parquet long.jsonl field=long --model $MODEL)
 is "another column, of long texts" '{"text":"A long text."} {"text":"Another."} {"text":"Third."}' "$(paste -sd ' ' long.jsonl)"
 has "a column that is not there" "x.parquet has no column body, it has id, text, long, n3; field=NAME chooses one" "$(with data prepare x.parquet o field=body --model $MODEL)"
 has "a column of numbers" "x.parquet: the column n3 has no texts (GArrowInt64Array)" "$(with data prepare x.parquet o field=n3 --model $MODEL)"
-tar -cf packed.tar x.parquet && gzip -k x.parquet
-has "in an archive it is no text" "packed.tar: x.parquet is a Parquet file, which is not read packed: unpack it first" \
-    "$(with data prepare packed.tar none --model $MODEL)"
-has "nor compressed" "x.parquet.gz is a Parquet file, which is not read packed: unpack it first" \
-    "$(with data prepare x.parquet.gz none --model $MODEL)"
+printf 'Five.' >y.txt; cp x.parquet z.parquet; tar -cf packed.tar x.parquet y.txt z.parquet
+tar -cJf inner.tar.xz x.parquet y.txt; tar -cf outer.tar inner.tar.xz y.txt
+gzip -k x.parquet; xz -k x.parquet
+# zip FILE...: an archive of files that are stored, whose CRCs gzip knows.
+zip() {
+    perl -e 'for (@ARGV) { open F, "<", $_; local $/; $d = <F>; $at = length $o; $n++;
+        $sizes = pack "VVVvv", unpack("V", substr(`gzip -c $_`, -8)), length $d, length $d, length, 0;
+        $o .= "PK\3\4" . pack("vvvV", 20, 0, 0, 0) . $sizes . $_ . $d;
+        $x .= "PK\1\2" . pack("vvvvV", 0x314, 20, 0, 0, 0) . $sizes . pack("vvvVV", 0, 0, 0, 0x81a40000, $at) . $_ }
+        print $o, $x, "PK\5\6", pack "vvvvVVv", 0, 0, $n, $n, length $x, length $o, 0' "$@"
+}
+zip y.txt x.parquet z.parquet >packed.zip
+rows='{"text":"One \"day\"."} {"text":"Two\nlines."} {"text":"Four."}' five='{"text":"Five."}'
+: >log
+packed() { rm -f packed.jsonl; with data prepare "$@" packed.jsonl --model $MODEL >said || cat said; paste -sd ' ' packed.jsonl; }
+for p in gz xz; do is "compressed: $p" "$rows" "$(packed x.parquet.$p)"; done
+is "in a tar, with the others" "$rows $five $rows" "$(packed packed.tar)"
+is "in a zip" "$five $rows $rows" "$(packed packed.zip)"
+is "in an archive in another" "$rows $five $five" "$(packed outer.tar)"
+is "  nothing stays" "0 objects left, at most 1 tables" "$(sort -u log)"
+is "  on the disk" "" "$(find cache -type f)"
+rm packed.jsonl
+said=$(with data prepare packed.tar packed.jsonl field=long --model $MODEL)
+has "another column beside a text" '{"text":"A long text."} {"text":"Another."} {"text":"Third."} {"text":"Five."}' "$(paste -sd ' ' packed.jsonl)"
+is "training data as it is" "text 7" "$(info=$(with data info packed.tar --model $MODEL); for f in format documents; do field $f "$info"; done | paste -sd ' ')"
+has "without the library" "Parquet files need Apache Arrow's library" "$("$PRATTLE" data prepare packed.tar none --model $MODEL 2>&1)"
+has "a column that is not there" "packed.tar: x.parquet has no column body, it has id, text, long, n3; field=NAME chooses one" \
+    "$(with data prepare packed.tar none field=body --model $MODEL)"
+head -c -12 x.parquet.gz >cut.parquet.gz
+has "cut off" "cut.parquet.gz is cut off after" "$(with data prepare cut.parquet.gz none --model $MODEL)"
 is "  nothing is written" "" "$(ls none* 2>/dev/null)"
+# The stand-in reads as far as a NUL.
+{ cat x.parquet; head -c 300M /dev/zero; } >large.parquet; tar -cf large.tar large.parquet
+is "a large one is unpacked on disk, not in memory" "$rows" "$(ulimit -d 250000; packed large.tar)"
+rm -f large.*
 sed -i 's/^columns/nested 3\n&/' x.parquet
 : >log
 is "behind a nested column" '{"text":"One \"day\"."} {"text":"Two\nlines."} {"text":"Four."}' \

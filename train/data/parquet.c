@@ -78,7 +78,7 @@ static const struct {
 
 struct parquet {
     void *reader, *table, *chunks, *array; /* the table is of the row group in progress */
-    char *path;                            /* owned */
+    char *name;                            /* of the file, for messages; owned */
     const char *column;
     int index; /* of the column among the file's */
     int group, n_groups;
@@ -107,7 +107,7 @@ static void *open_library(void)
     return library;
 }
 
-static int find_calls(void)
+int parquet_load(void)
 {
     struct arrow_calls found = {0};
     if (calls.g_free != NULL)
@@ -140,7 +140,7 @@ static int refuse_file(const struct parquet *q, struct glib_error *e)
 {
     char shown[NAME_BYTES], said[NAME_BYTES];
     int rc = err_set(ERR_FORMAT, "%s: Apache Arrow cannot read it: %s",
-                     file_show(shown, sizeof shown, q->path),
+                     file_show(shown, sizeof shown, q->name),
                      file_show(said, sizeof said,
                                e == NULL || e->message == NULL ? "no reason given" : e->message));
     if (e != NULL)
@@ -180,23 +180,23 @@ static int find_column(struct parquet *q)
     int rc = q->index >= 0
                  ? 0
                  : err_set(ERR_MISSING, "%s has no column %s, it has %s; field=NAME chooses one",
-                           file_show(shown, sizeof shown, q->path),
+                           file_show(shown, sizeof shown, q->name),
                            file_show(wanted, sizeof wanted, q->column),
                            file_show(there, sizeof there, buf_text(&all)));
     buf_release(&all);
     return rc;
 }
 
-int parquet_open(struct parquet **out, const char *path, const char *column)
+int parquet_open(struct parquet **out, const char *path, const char *name, const char *column)
 {
     struct glib_error *e = NULL;
-    int rc = find_calls();
+    int rc = parquet_load();
     struct parquet *q = rc == 0 ? mem_alloc(sizeof *q) : NULL;
     *out = NULL;
     if (q == NULL)
         return rc == 0 ? ERR_NOMEM : rc;
     q->column = column;
-    if ((q->path = mem_strdup(path)) == NULL)
+    if ((q->name = mem_strdup(name)) == NULL)
         rc = ERR_NOMEM;
     else if ((q->reader = calls.gparquet_arrow_file_reader_new_path(path, &e)) == NULL)
         rc = refuse_file(q, e);
@@ -219,7 +219,7 @@ void parquet_close(struct parquet *q)
     drop_object(&q->chunks);
     drop_object(&q->table);
     drop_object(&q->reader);
-    mem_free(q->path);
+    mem_free(q->name);
     mem_free(q);
 }
 
@@ -267,7 +267,7 @@ static int open_chunk(struct parquet *q)
                   : NULL;
     if (q->text == NULL)
         return err_set(ERR_FORMAT, "%s: the column %s has no texts (%s)",
-                       file_show(shown, sizeof shown, q->path),
+                       file_show(shown, sizeof shown, q->name),
                        file_show(column, sizeof column, q->column),
                        file_show(type, sizeof type, is));
     q->row = 0;

@@ -14,12 +14,15 @@ struct parquet;
 /* Whether n bytes begin such a file. */
 bool parquet_is_file(const char *head, size_t n);
 /*
+ * name     what messages call the file
  * column   its name, which the lines have too; borrowed
  * returns  0; ERR_MISSING: the libraries are not installed, and where they are from, or there is no
  *          such column, and which there are; ERR_FORMAT: the library does not take the file, or the
  *          column has no texts
  */
-int parquet_open(struct parquet **out, const char *path, const char *column);
+int parquet_open(struct parquet **out, const char *path, const char *name, const char *column);
+/* Whether there are the libraries: 0 or ERR_MISSING, as parquet_open. */
+int parquet_load(void);
 void parquet_close(struct parquet *q); /* accepts NULL */
 /* Append the lines of some rows; *more false, and none, where there are no more. *done: the share
  * of row groups that are read, 0 to 1. Rows without a text are left out. */

@@ -44,9 +44,9 @@ struct data_sources {
  * there is an .idx), .tfrecord has records of them, .pkl and .pickle
  * have lists of them, .npy has an array of them, .jsonl, .ndjson and .json have an object per
  * line, Parquet (by its first bytes) is read as such, all else is text in UTF-8, or UTF-16 with a
- * byte order mark. Texts, records and lists may be compressed or in an archive. Empty files in
- * folders are left out. ERR_MISSING, ERR_FORMAT (empty, not text), ERR_RANGE (no path): out is then
- * empty.
+ * byte order mark. Texts, Parquet, records and lists may be compressed or in an archive. Empty
+ * files in folders are left out. ERR_MISSING, ERR_FORMAT (empty, not text), ERR_RANGE (no path):
+ * out is then empty.
  */
 int data_sources_find(struct data_sources *out, const char *paths);
 void data_sources_release(struct data_sources *s);

@@ -6,6 +6,7 @@
 #include "train/data/parquet.h"
 #include "train/data/pickle_ids.h"
 #include "train/data/tfrecord.h"
+#include "train/data/working_file.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -185,10 +186,14 @@ static void close_layer(struct text_stream *s)
 int text_stream_open(struct text_stream *s, const struct data_source *source, const char *column)
 {
     char shown[NAME_BYTES];
-    *s = (struct text_stream){.source = source, .kind = source->kind, .file.fd = -1};
+    *s = (struct text_stream){.source = source,
+                              .kind = source->kind,
+                              .rows = source->parquet,
+                              .column = column,
+                              .file.fd = -1};
     int rc = file_open(&s->file, source->path);
     if (rc == 0 && source->parquet)
-        rc = parquet_open(&s->parquet, source->path, column);
+        rc = parquet_open(&s->parquet, source->path, source->path, column);
     if (rc == 0 && source->packed) {
         s->n_head = s->file.bytes < TEXT_HEAD ? (size_t)s->file.bytes : TEXT_HEAD;
         rc = file_read_at(&s->file, s->head, 0, s->n_head);
@@ -262,13 +267,12 @@ static int next_member(struct text_stream *s, struct archive_entry *e, bool *is_
     int rc = unpack_bytes(l, s->head, sizeof s->head, &s->n_head);
     if (rc != 0)
         return rc;
-    if (parquet_is_file(s->head, s->n_head))
-        return err_set(ERR_FORMAT,
-                       "%s is a Parquet file, which is not read packed: unpack it first", s->name);
     if (!data_is_packed(s->head, s->n_head)) {
         *is_text = compressed || !tfrecord_may_be_index(name, s->head, s->n_head);
         s->texts += *is_text;
-        s->kind = kind_of_name(name);
+        s->rows = parquet_is_file(s->head, s->n_head);
+        s->bytes = !compressed && archive_entry_size(e) > 0 ? (uint64_t)archive_entry_size(e) : 0;
+        s->kind = s->rows ? DATA_JSON_LINES : kind_of_name(name);
         return 0;
     }
     if (s->depth == TEXT_LAYERS)
@@ -305,6 +309,14 @@ static int leave_layer(struct text_stream *s)
     return rc;
 }
 
+static void close_rows(struct text_stream *s)
+{
+    parquet_close(s->parquet);
+    s->parquet = NULL;
+    s->rows = false;
+    s->lines.n = 0;
+}
+
 int text_stream_next(struct text_stream *s, bool *got)
 {
     *got = false;
@@ -313,6 +325,7 @@ int text_stream_next(struct text_stream *s, bool *got)
         file_show(s->name, sizeof s->name, s->file.path);
         return 0;
     }
+    close_rows(s);
     for (int rc = 0; rc == 0 && !*got;) {
         struct archive_entry *e;
         bool there;
@@ -345,11 +358,37 @@ static int read_packed(struct text_stream *s, char *dst, size_t n, size_t *got)
     return rc;
 }
 
+static int read_parquet(void *user, char *dst, size_t n, size_t *got)
+{
+    return interrupt_pending() ? err_set(ERR_INTERRUPTED, "interrupted")
+                               : read_packed(user, dst, n, got);
+}
+
+/* Of a packed file: Arrow opens the file without a name by its descriptor, and has it open from
+ * then on. */
+static int open_rows(struct text_stream *s)
+{
+    struct file f = {.fd = -1};
+    char path[32], *folder = NULL;
+    int rc = parquet_load();
+    if (rc == 0 && (folder = working_folder()) == NULL)
+        rc = err_last();
+    if (rc == 0 && (rc = working_file_open(&f, folder, s->name)) == 0)
+        rc = working_file_fill(&f, folder, s->bytes, read_parquet, s);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", f.fd);
+    if (rc == 0)
+        rc = parquet_open(&s->parquet, path, s->name, s->column);
+    working_file_close(&f);
+    mem_free(folder);
+    s->given = 0;
+    return rc;
+}
+
 static int read_rows(struct text_stream *s, char *dst, size_t n, size_t *got)
 {
     double done = 0;
     bool more = true;
-    int rc = 0;
+    int rc = s->parquet == NULL ? open_rows(s) : 0;
     for (*got = 0; *got < n && more && rc == 0;) {
         const size_t left = s->lines.n - s->given, part = left < n - *got ? left : n - *got;
         if (part > 0)
@@ -359,7 +398,7 @@ static int read_rows(struct text_stream *s, char *dst, size_t n, size_t *got)
         if (s->given < s->lines.n)
             continue;
         s->lines.n = s->given = 0;
-        if ((rc = parquet_read(s->parquet, &s->lines, &more, &done)) == 0)
+        if ((rc = parquet_read(s->parquet, &s->lines, &more, &done)) == 0 && s->depth == 0)
             s->read = (uint64_t)((double)s->file.bytes * done);
     }
     return rc;
@@ -367,7 +406,7 @@ static int read_rows(struct text_stream *s, char *dst, size_t n, size_t *got)
 
 int text_stream_read(struct text_stream *s, char *dst, size_t n, size_t *got)
 {
-    if (s->parquet != NULL)
+    if (s->rows)
         return read_rows(s, dst, n, got);
     if (s->depth > 0)
         return read_packed(s, dst, n, got);

@@ -4,8 +4,10 @@
  * The bytes of the texts behind a path, one text after another: of a file as it is, or as
  * zlib (gzip) and libarchive (bzip2, xz, zstd, zip, tar) unpack it while it is read. What is packed
  * inside is unpacked too, as in a tar of .xz files, and every checksum there is was compared when
- * the last text has been read. Nothing is written to
- * disk: names inside an archive are used in messages, and to tell JSON lines and tokens from text.
+ * the last text has been read. Names inside
+ * an archive are used in messages, and to tell JSON lines and tokens from text. Nothing is written
+ * to disk but a Parquet file in it, which is read from its end: that one is unpacked into a file
+ * without a name (working_file.h) when it is read.
  * Hidden files, folders, links and indexes of TFRecord files in an archive are left out, as they
  * are in a folder.
  *
@@ -47,10 +49,13 @@ struct text_stream {
     size_t n_head, given;                  /* given: by text_stream_read */
     uint64_t read;                         /* bytes of the file so far */
     uint64_t unpacked[TEXT_LAYERS];        /* bytes that were made of them, by depth */
-    struct parquet *parquet;               /* or its rows as JSON lines; owned */
-    struct buf lines;                      /* of it, those not given yet from `given` on */
-    int failed;           /* error of reading the file, for text_stream_read; 0: none */
-    int texts;            /* begun so far */
+    bool rows;               /* the text is the rows of a Parquet file, as JSON lines */
+    const char *column;      /* of it; borrowed */
+    struct parquet *parquet; /* NULL: it is not open yet; owned */
+    struct buf lines;        /* of it, those not given yet from `given` on */
+    uint64_t bytes;          /* of the text in progress as its archive says, 0: it does not */
+    int failed;              /* error of reading the file, for text_stream_read; 0: none */
+    int texts;               /* begun so far */
     enum data_kind kind;  /* of the text in progress: DATA_TEXT or DATA_JSON_LINES, of tokens where
                              its name says so: DATA_TFRECORD, DATA_PICKLE, DATA_NPY, or DATA_MEGATRON
                              for all .bin and .idx */
@@ -65,7 +70,8 @@ void text_stream_close(struct text_stream *s);
 int text_stream_next(struct text_stream *s, bool *got);
 /* Whether the text is one of several that an archive has. */
 bool text_stream_in_archive(const struct text_stream *s);
-/* Read up to n bytes of the text, fewer only at its end. ERR_FORMAT; ERR_RANGE: a bomb. */
+/* Read up to n bytes of the text, fewer only at its end. ERR_FORMAT; ERR_RANGE: a bomb; of
+ * a packed Parquet file also ERR_MISSING as parquet_open, and ERR_IO: the disk is full. */
 int text_stream_read(struct text_stream *s, char *dst, size_t n, size_t *got);
 
 #endif

@@ -5,8 +5,8 @@
 #include "train/data/pickle_ids.h"
 #include "train/data/tfrecord.h"
 #include "train/data/unpacked.h"
+#include "train/data/working_file.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -32,8 +32,10 @@ static int choose_member(struct left_out *l, const struct text_stream *s, bool *
 
 static int open_copy(struct token_copy *out, const char *folder)
 {
-    *out = (struct token_copy){.fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
-    return out->fd < 0 ? file_error("write in", folder) : 0;
+    struct file f;
+    int rc = working_file_open(&f, folder, NULL);
+    *out = (struct token_copy){.fd = f.fd};
+    return rc;
 }
 
 static int end_copy(struct token_copy *out, int rc, const struct left_out *l,

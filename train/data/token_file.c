@@ -8,6 +8,7 @@
 #include "train/data/npy.h"
 #include "train/data/source.h"
 #include "train/data/token_copy.h"
+#include "train/data/working_file.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -149,9 +150,9 @@ static int open_npy(struct token_file *f, const char *path)
 static int open_copy(struct token_file *f, const char *path, token_id separator,
                      const struct progress *p)
 {
-    char *folder = file_home(HOME_CACHE, "data");
+    char *folder = working_folder();
     struct token_copy copy = {.fd = -1};
-    int rc = folder == NULL ? err_last() : file_make_folder(folder);
+    int rc = folder == NULL ? err_last() : 0;
     if (rc == 0)
         rc = file_open(&f->file, path);
     if (rc == 0)

@@ -1,30 +1,22 @@
 #include "train/data/unpacked.h"
 
 #include "model/base/err.h"
-#include "model/base/mem.h"
 #include "train/data/packing.h"
+#include "train/data/working_file.h"
 
-#include <fcntl.h>
-#include <unistd.h>
+enum { HEAD_BYTES = 512, SHOWN = 160 };
 
-enum { UNPACKED_BLOCK = 1 << 18, HEAD_BYTES = 512, SHOWN = 160 };
+struct reading {
+    struct text_stream *stream;
+    const struct progress *progress;
+};
 
-/* All bytes of the text in progress. */
-static int copy_text(int fd, uint64_t *bytes, struct text_stream *s, const struct progress *p)
+static int read_stream(void *user, char *dst, size_t n, size_t *got)
 {
-    char *block = mem_alloc(UNPACKED_BLOCK);
-    size_t got = UNPACKED_BLOCK;
-    int rc = block == NULL ? ERR_NOMEM : 0;
-    while (rc == 0 && got == UNPACKED_BLOCK) {
-        rc = progress_step(p, "unpacking", s->read, s->file.bytes);
-        if (rc == 0)
-            rc = text_stream_read(s, block, UNPACKED_BLOCK, &got);
-        if (rc == 0)
-            rc = file_write_fd(fd, block, got);
-        *bytes += rc == 0 ? got : 0;
-    }
-    mem_free(block);
-    return rc;
+    const struct reading *r = user;
+    struct text_stream *s = r->stream;
+    int rc = progress_step(r->progress, "unpacking", s->read, s->file.bytes);
+    return rc == 0 ? text_stream_read(s, dst, n, got) : rc;
 }
 
 /* The text in progress, for as long as take needs it. */
@@ -32,13 +24,14 @@ static int take_text(struct text_stream *s, const char *folder,
                      int (*take)(void *user, const struct file *f), void *user,
                      const struct progress *p)
 {
-    struct file one = {.path = s->name, .fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
-    if (one.fd < 0)
-        return file_error("write in", folder);
-    int rc = copy_text(one.fd, &one.bytes, s, p);
+    struct file one;
+    struct reading reading = {s, p};
+    int rc = working_file_open(&one, folder, s->name);
+    if (rc == 0)
+        rc = working_file_fill(&one, folder, s->bytes, read_stream, &reading);
     if (rc == 0)
         rc = take(user, &one);
-    close(one.fd);
+    working_file_close(&one);
     return rc;
 }
 

@@ -250,6 +250,8 @@ static int run_rounds(struct worker *w)
         if (rc == 0)
             rc = report_progress(w);
     }
+    if (rc == 0 && read == ERR_INTERRUPTED)
+        return report_progress(w);
     return rc == 0 && read != 0 ? err_set(read, "%s", sentence) : rc;
 }
 

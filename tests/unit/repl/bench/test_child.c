@@ -18,7 +18,13 @@ static void ends_are_told(void **state)
     assert_string_equal(buf_text(&out), "a\nb\n");
     assert_says(run_shell(&out, "echo prattle: no room; exit 1", CHILD_MERGES),
                 "it failed: no room");
-    assert_says(run_shell(&out, "echo x; exit 1", CHILD_HUSHES), "it failed");
+    assert_ok(run_shell(&out, "echo a; echo b >&2", CHILD_KEEPS));
+    assert_string_equal(buf_text(&out), "a\n");
+    assert_says(run_shell(&out, "echo x; echo why >&2; exit 1", CHILD_KEEPS), "it failed: why");
+    assert_says(run_shell(&out, "yes | head -n 9000 >&2; echo why >&2; exit 1", CHILD_KEEPS),
+                "it failed: why");
+    assert_true(run_shell(&out, "echo x; exit 1", CHILD_KEEPS) == ERR_IO);
+    assert_string_equal(err_text(), "it failed");
     assert_says(run_shell(&out, "echo step 1; kill -9 $$", CHILD_MERGES),
                 "it was ended by signal 9, as the system does where memory runs out");
     assert_says(run_shell(&out, "kill -6 $$", CHILD_MERGES), "it was ended by signal 6");

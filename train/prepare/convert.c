@@ -3,7 +3,12 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/sha256.h"
+#include "train/data/tokenizer_hash.h"
+#include "train/prepare/placing.h"
 #include "train/prepare/token_documents.h"
+
+#include <stdio.h>
 
 enum { REPORT_EVERY = 64 };
 
@@ -13,6 +18,8 @@ struct conversion {
     struct output out;
     struct buf text;
     const struct progress *progress;
+    char *folder;             /* of the note of its files; owned */
+    char command[SHA256_HEX]; /* what OUT depends on */
 };
 
 static int write_ids(void *user, const token_id *ids, size_t n, bool last)
@@ -41,6 +48,36 @@ static int write_documents(struct conversion *c)
     return rc;
 }
 
+static int name_command(struct conversion *c, enum output_format f, const char *in, int n_ids)
+{
+    struct sha256 h;
+    char numbers[64];
+    int rc = sha256_init(&h);
+    if (rc != 0)
+        return rc;
+    snprintf(numbers, sizeof numbers, "%d %d", f, n_ids);
+    tokenizer_hash_text(&h, numbers);
+    tokenizer_hash_text(&h, in);
+    sha256_end_hex(&h, c->command);
+    sha256_release(&h);
+    return 0;
+}
+
+/* Killed in between, the same command takes back what is in its place. */
+static int commit_output(struct conversion *c)
+{
+    int fds[2], lock;
+    int rc = placing_begin(&lock, c->folder);
+    if (rc == 0) {
+        const int n = output_fds(&c->out, fds);
+        rc = placing_write(c->folder, c->command, fds, (size_t)n);
+    }
+    if (rc == 0)
+        rc = output_commit(&c->out);
+    placing_end(lock, c->folder);
+    return rc;
+}
+
 int convert_run(struct convert_report *r, enum output_format f, const char *in, const char *out,
                 const struct tokenizer *t, bool force, const struct progress *p)
 {
@@ -60,6 +97,12 @@ int convert_run(struct convert_report *r, enum output_format f, const char *in, 
         rc = output_check_tokens(r->format, d->data.n_tokens);
     if (rc == 0)
         output_sweep(r->format, path);
+    if (rc == 0 && (c.folder = placing_folder(path, "converting")) == NULL)
+        rc = ERR_NOMEM;
+    if (rc == 0)
+        rc = name_command(&c, r->format, in, token_documents_ids(d, t));
+    if (rc == 0)
+        rc = placing_take_back(c.folder, c.command, r->format, path);
     if (rc == 0)
         rc = output_open(&c.out, r->format, path, token_documents_ids(d, t), d->end, force);
     if (rc == 0)
@@ -69,11 +112,12 @@ int convert_run(struct convert_report *r, enum output_format f, const char *in, 
         r->documents = c.out.n_documents;
         r->tokens = c.out.n_tokens;
         r->joins = output_joins(&c.out);
-        rc = output_commit(&c.out);
+        rc = commit_output(&c);
     }
     output_abandon(&c.out);
     token_documents_close(d);
     buf_release(&c.text);
+    mem_free(c.folder);
     mem_free(path);
     return rc;
 }

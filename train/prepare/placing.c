@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/folder_entry.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
 
@@ -79,7 +80,7 @@ static int hold_lock(const char *folder)
     return -1;
 }
 
-int placing_take_back(const char *folder, const char *key, const char *path)
+static int take_back_file(const char *folder, const char *key, const char *path)
 {
     json_t *note = NULL;
     const char *noted = "";
@@ -94,4 +95,47 @@ int placing_take_back(const char *folder, const char *key, const char *path)
     json_decref(note);
     mem_free(note_path);
     return rc;
+}
+
+int placing_take_back(const char *folder, const char *key, enum output_format f, const char *path)
+{
+    int rc = 0;
+    char *file;
+    for (int i = 0; rc == 0 && (file = output_file(f, path, i)) != NULL; i++) {
+        rc = take_back_file(folder, key, file);
+        mem_free(file);
+    }
+    return rc;
+}
+
+char *placing_folder(const char *out, const char *work)
+{
+    const char *slash = strrchr(out, '/'), *name = slash == NULL ? out : slash + 1;
+    return mem_sprintf("%.*s.%s.%s", (int)(name - out), out, name, work);
+}
+
+int placing_begin(int *lock, const char *folder)
+{
+    int rc = file_make_folder(folder);
+    *lock = rc == 0 ? hold_lock(folder) : -1;
+    return rc == 0 && *lock < 0
+               ? file_refuse(ERR_EXISTS, folder, "is in use by another process, or not writable")
+               : rc;
+}
+
+/* The note last: until then, a kill leaves what the same command takes back. */
+void placing_end(int lock, const char *folder)
+{
+    DIR *dir = lock < 0 ? NULL : opendir(folder);
+    const size_t n = strlen(placing_name);
+    if (dir == NULL)
+        return;
+    for (const char *one; (one = folder_entry_next(dir)) != NULL;)
+        if (strncmp(one, placing_name, n) == 0 && one[n] == '.')
+            unlinkat(dirfd(dir), one, 0);
+    unlinkat(dirfd(dir), "lock", 0);
+    unlinkat(dirfd(dir), placing_name, 0);
+    folder_entry_close(dir);
+    rmdir(folder);
+    close(lock);
 }

@@ -159,13 +159,6 @@ static int check_texts(struct preparation *p)
     return store_rewind(&p->store, &p->place);
 }
 
-/* Hidden, so that it is no part of IN where OUT lies in it. */
-static char *store_folder(const char *out)
-{
-    const char *slash = strrchr(out, '/'), *name = slash == NULL ? out : slash + 1;
-    return mem_sprintf("%.*s.%s.preparing", (int)(name - out), out, name);
-}
-
 static int id_bytes(const struct preparation *p)
 {
     return p->n_ids <= MOST_UINT16 ? 2 : 4;
@@ -257,26 +250,16 @@ static int name_command(struct preparation *p)
     return 0;
 }
 
-/* Of the same command, killed while its files took their places. */
-static int take_back(struct preparation *p, const char *path)
-{
-    int rc = 0;
-    char *file;
-    for (int i = 0; rc == 0 && (file = output_file(p->report->format, path, i)) != NULL; i++) {
-        rc = placing_take_back(p->folder, p->command, file);
-        mem_free(file);
-    }
-    return rc;
-}
-
 /* The path of each part of the split; what is in the way is said before the work. */
 static int name_outputs(struct preparation *p, const char *out, int n, bool force)
 {
     static const char *const names[] = {"-train", "-validation", "-test"};
-    int rc = (p->folder = store_folder(out)) == NULL ? ERR_NOMEM : name_command(p);
+    int rc = (p->folder = placing_folder(out, "preparing")) == NULL ? ERR_NOMEM : name_command(p);
     for (int i = 0; i < n && rc == 0; i++) {
         p->paths[i] = output_path(out, n == 1 ? "" : names[i], p->report->format);
-        rc = p->paths[i] == NULL ? ERR_NOMEM : take_back(p, p->paths[i]);
+        rc = p->paths[i] == NULL
+                 ? ERR_NOMEM
+                 : placing_take_back(p->folder, p->command, p->report->format, p->paths[i]);
         if (rc == 0)
             rc = output_check(p->report->format, p->paths[i], p->n_ids, force);
         p->report->n_parts = i + 1;

@@ -2,6 +2,8 @@
  * --force; what is not its own stays. */
 #include "tests/lib/prepared.h"
 
+#include "train/prepare/convert.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -24,6 +26,12 @@ int link(const char *from, const char *to)
 {
     count_call();
     return (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int rename(const char *from, const char *to)
+{
+    count_call();
+    return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
 int unlink(const char *path);
@@ -55,9 +63,19 @@ static int prepare_again(const char *out, const char *const *words, struct prepa
     return rc;
 }
 
+static int convert_again(const char *out, enum output_format f)
+{
+    struct convert_report r;
+    char *in = data_path("a-train"), *path = data_path(out);
+    int rc = convert_run(&r, f, in, path, data_tokenizer, false, NULL);
+    mem_free(in);
+    mem_free(path);
+    return rc;
+}
+
 /* Whether it was killed before it was done; else it succeeded. A process of its own, which forks no
  * team of threads. */
-static bool kill_at(int call, const char *out, const char *const *words)
+static bool kill_at(int call, const char *out, const char *const *words, enum output_format f)
 {
     int status;
     const pid_t child = fork();
@@ -65,7 +83,7 @@ static bool kill_at(int call, const char *out, const char *const *words)
     if (child == 0) {
         struct prepare_report r;
         calls_left = call;
-        _exit(prepare_again(out, words, &r) == 0 ? 0 : 1);
+        _exit((words == NULL ? convert_again(out, f) : prepare_again(out, words, &r)) == 0 ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     if (WIFSIGNALED(status))
@@ -107,9 +125,9 @@ static void the_same_command_goes_on(void **state)
         int call = 1;
         char hidden[64];
         snprintf(hidden, sizeof hidden, ".%s.preparing", rows[i].out);
-        assert_false(kill_at(-1, rows[i].whole, rows[i].words));
-        for (; kill_at(call, rows[i].out, rows[i].words); call++) {
-            assert_false(kill_at(-1, rows[i].out, rows[i].words));
+        assert_false(kill_at(-1, rows[i].whole, rows[i].words, OUTPUT_FORMATS));
+        for (; kill_at(call, rows[i].out, rows[i].words, OUTPUT_FORMATS); call++) {
+            assert_false(kill_at(-1, rows[i].out, rows[i].words, OUTPUT_FORMATS));
             for (int k = 0; rows[i].files[0][k] != NULL; k++)
                 data_same_file(rows[i].files[0][k], rows[i].files[1][k]);
             assert_false(file_exists(scratch_path(&data_scratch, hidden)));
@@ -117,6 +135,54 @@ static void the_same_command_goes_on(void **state)
         }
         assert_true(call > 4);
     }
+}
+
+static void the_same_conversion_goes_on(void **state)
+{
+    (void)state;
+    static const struct {
+        enum output_format format;
+        const char *whole, *out, *files[2][3];
+    } rows[] = {
+        {OUTPUT_MEGATRON, "e", "f", {{"e.bin", "e.idx"}, {"f.bin", "f.idx"}}},
+        {OUTPUT_TFRECORD,
+         "e.tfrecord",
+         "f.tfrecord",
+         {{"e.tfrecord", "e.tfrecord.index"}, {"f.tfrecord", "f.tfrecord.index"}}},
+        {OUTPUT_LLMC, "g.bin", "h.bin", {{"g.bin"}, {"h.bin"}}},
+        {OUTPUT_JSON_LINES, "e.jsonl", "f.jsonl", {{"e.jsonl"}, {"f.jsonl"}}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const enum output_format f = rows[i].format;
+        int call = 1;
+        char hidden[64];
+        snprintf(hidden, sizeof hidden, ".%s.converting", rows[i].out);
+        assert_false(kill_at(-1, rows[i].whole, NULL, f));
+        for (; kill_at(call, rows[i].out, NULL, f); call++) {
+            if (f == OUTPUT_MEGATRON && file_exists(scratch_path(&data_scratch, "f.bin")))
+                data_same_file("e.idx", "f.idx");
+            assert_false(kill_at(-1, rows[i].out, NULL, f));
+            for (int k = 0; rows[i].files[0][k] != NULL; k++)
+                data_same_file(rows[i].files[0][k], rows[i].files[1][k]);
+            assert_false(file_exists(scratch_path(&data_scratch, hidden)));
+            delete_files(rows[i].files[1]);
+        }
+        assert_true(call > 3);
+    }
+}
+
+static void of_another_conversion_stays(void **state)
+{
+    (void)state;
+    int call = 1;
+    while (!file_exists(scratch_path(&data_scratch, "i.idx")))
+        assert_true(kill_at(call++, "i", NULL, OUTPUT_MEGATRON));
+    char *in = data_path("a-validation"), *path = data_path("i");
+    struct convert_report r;
+    assert_fails(convert_run(&r, OUTPUT_MEGATRON, in, path, data_tokenizer, false, NULL),
+                 ERR_EXISTS, "i.idx exists already; --force overwrites it");
+    mem_free(in);
+    mem_free(path);
 }
 
 /* Of another command, or another's: as if there were no note. */
@@ -128,7 +194,7 @@ static void what_is_not_its_own_stays(void **state)
     int call = 1;
     delete_files(split_files);
     while (!file_exists(scratch_path(&data_scratch, "b-train.bin")))
-        assert_true(kill_at(call++, "b", words));
+        assert_true(kill_at(call++, "b", words, OUTPUT_FORMATS));
     assert_fails(prepare_again("b", WORDS("split=0.5,0.5", "seed=9"), &r), ERR_EXISTS,
                  "exists already; --force overwrites it");
     data_same_file(whole_files[0], split_files[0]);
@@ -150,6 +216,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_command_goes_on),
+        cmocka_unit_test(the_same_conversion_goes_on),
+        cmocka_unit_test(of_another_conversion_stays),
         cmocka_unit_test(what_is_not_its_own_stays),
     };
     return cmocka_run_group_tests(tests, setup, data_teardown);

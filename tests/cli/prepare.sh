@@ -20,6 +20,16 @@ prepare texts texts/inside >said; rm texts/inside.bin
 mkdir texts/.inside.preparing; echo '{}' >texts/.inside.preparing/state.json
 is "OUT in IN is no text of it" "4 documents, 44 bytes of text" "$(field read "$(rm -f texts/inside.idx; prepare texts texts/inside)" | cut -d , -f 1,2)"
 rm -rf texts/inside.* texts/.inside*
+mkdir made; prepare texts made/wiki >said; prepare texts made/two split=0.5,0.5 >said
+prepare texts made/rec.tfrecord >said; prepare texts made/b.bin format=nanogpt >said; prepare texts made/l.jsonl >said
+for name in wiki:wiki two:two-train rec:rec.tfrecord b:b.bin l:l.jsonl; do
+    hint="prattle train finetune data=made/${name#*:}"
+    has "train ${name%:*} names what was prepared" "made/${name%:*} is data, not settings: \`$hint\` trains on it" \
+        "$("$PRATTLE" train made/${name%:*} 2>&1 | tr -s ' \n' ' ')"
+    is "  and that is read" 0 "$("$PRATTLE" data info made/${name#*:} --model $MODEL >said 2>&1; echo $?)"
+done
+has "nothing of the kind is no data" "there is no file or preset made/none" "$("$PRATTLE" train made/none 2>&1)"
+rm -r made
 has "an old file is not replaced" "out.bin exists already; --force overwrites it" "$(prepare texts out)"
 has "but when told to" "out: 4 documents" "$(prepare texts out --force)"
 for form in nanogpt:nanoGPT llmc:llm.c; do

@@ -30,6 +30,10 @@ for name in wiki:wiki two:two-train rec:rec.tfrecord b:b.bin l:l.jsonl; do
 done
 has "nothing of the kind is no data" "there is no file or preset made/none" "$("$PRATTLE" train made/none 2>&1)"
 rm -r made
+printf 'id,text\n1,One day\n2,"A fox, a crow"\n' >table.csv
+has "CSV is not read as text without a word" "table.csv looks like CSV: the model will learn its markup; for plain text: prattle data prepare FILE NEW field=COLUMN" \
+    "$("$PRATTLE" data info table.csv 2>&1 | tr -s ' \n' ' ')"
+rm table.csv
 has "an old file is not replaced" "out.bin exists already; --force overwrites it" "$(prepare texts out)"
 has "but when told to" "out: 4 documents" "$(prepare texts out --force)"
 for form in nanogpt:nanoGPT llmc:llm.c; do

@@ -1,6 +1,7 @@
 #include "train/data/markup.h"
 
 #include "model/base/err.h"
+#include "train/data/packing.h"
 #include "train/data/text_stream.h"
 
 #include <ctype.h>
@@ -11,7 +12,7 @@
 
 enum { HEAD_BYTES = 4096, MANY_TAGS = 6, MANY_LINKS = 2 };
 
-enum { MEDIAWIKI, WIKI_TEXT, EXTRACTED, HTML, XML, LATEX, RTF, JSON_TEXTS };
+enum { MEDIAWIKI, WIKI_TEXT, EXTRACTED, HTML, XML, LATEX, RTF, JSON_TEXTS, CSV };
 static const struct markup kinds[] = {
     [MEDIAWIKI] = {"a MediaWiki dump", "`:data prepare FILE NEW`"},
     [WIKI_TEXT] = {"wiki markup", "`pandoc -f mediawiki -t plain --wrap=none FILE > NEW`"},
@@ -21,6 +22,7 @@ static const struct markup kinds[] = {
     [LATEX] = {"LaTeX", "`pandoc -f latex -t plain --wrap=none FILE > NEW`"},
     [RTF] = {"RTF", "`pandoc -f rtf -t plain --wrap=none FILE > NEW`"},
     [JSON_TEXTS] = {"JSON lines", "name it .jsonl"},
+    [CSV] = {"CSV", "prattle data prepare FILE NEW field=COLUMN"},
 };
 
 static bool begins_with(const char *text, const char *word)
@@ -107,6 +109,47 @@ const struct markup *markup_find(const char *head, size_t n)
     return kind < 0 ? NULL : &kinds[kind];
 }
 
+/* The fields of a record of CSV; *record is moved behind it, *whole: it ends within the text. */
+static int count_fields(const char **record, char separator, bool *whole)
+{
+    const char *p = *record;
+    bool quoted = false;
+    int fields = 1;
+    for (; *p != '\0' && (quoted || *p != '\n'); p++) {
+        quoted ^= *p == '"';
+        fields += !quoted && *p == separator;
+    }
+    *whole = *p == '\n';
+    *record = p + *whole;
+    return fields;
+}
+
+/* A header of several columns, and as many in every record that is seen whole. */
+static bool has_columns(const char *text, char separator)
+{
+    bool whole;
+    const int columns = count_fields(&text, separator, &whole);
+    bool same = columns > 1 && whole && *text != '\0';
+    while (same && *text != '\0') {
+        const int fields = count_fields(&text, separator, &whole);
+        same = !whole || fields == columns;
+    }
+    return same;
+}
+
+const struct markup *markup_find_csv(const char *name, const char *head, size_t n)
+{
+    char copy[HEAD_BYTES + 1], inner[256];
+    data_unpacked_name(inner, sizeof inner, name);
+    n = n < HEAD_BYTES ? n : HEAD_BYTES;
+    memcpy(copy, head, n);
+    copy[n] = '\0';
+    bool is = text_ends_in(inner, ".tsv") && has_columns(copy, '\t');
+    for (const char *s = ",;\t|"; *s != '\0' && text_ends_in(inner, ".csv"); s++)
+        is |= has_columns(copy, *s);
+    return is ? &kinds[CSV] : NULL;
+}
+
 /* The first text of a source that looks like markup; name: what it is called. */
 static const struct markup *find_source_markup(const struct data_source *source, char *name,
                                                size_t size)
@@ -121,7 +164,7 @@ static const struct markup *find_source_markup(const struct data_source *source,
         return NULL;
     if (text_stream_next(&s, &got) == 0 && got && s.kind == DATA_TEXT &&
         text_stream_read(&s, head, sizeof head, &n) == 0)
-        found = markup_find(head, n);
+        found = (found = markup_find_csv(s.name, head, n)) == NULL ? markup_find(head, n) : found;
     snprintf(name, size, "%s", s.name);
     text_stream_close(&s);
     return found;

@@ -14,6 +14,9 @@ struct markup {
 };
 /* What the first n bytes of a text look like; NULL: plain text. */
 const struct markup *markup_find(const char *head, size_t n);
+/* The same for a text of this name that is CSV: by its ending, and by as many columns in every
+ * record as its header has. NULL: it is none. */
+const struct markup *markup_find_csv(const char *name, const char *head, size_t n);
 
 /* One note on all sources that look like markup. Looks into packed sources. Errors are ignored
  * here: who reads the text later reports them. */

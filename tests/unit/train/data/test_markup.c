@@ -45,6 +45,31 @@ static void markup_is_seen(void **state)
     }
 }
 
+static void csv_is_known_by_name_and_columns(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text;
+        bool is;
+    } rows[] = {
+        {"a.csv", "id,text\n1,One day\n2,\"A fox, a \"\"crow\"\"\nand cheese\"\n", true},
+        {"a.csv", "id;text\n1;One, two\n", true},
+        {"a.csv.gz", "id,text\n1,\"a text that is cut", true},
+        {"a.tsv", "id\ttext\n1\tOne, day\n", true},
+        {"a.tsv", "id,text\n1,One\n", false},
+        {"a.txt", "id,text\n1,One\n", false},
+        {"a.csv", "One day, a fox\nmet a crow.\n", false},
+        {"a.csv", "text\nOne day\n", false},
+        {"a.csv", "id,text\n", false},
+        {"a.csv", "", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct markup *m = markup_find_csv(rows[i].name, rows[i].text, strlen(rows[i].text));
+        if ((m != NULL) != rows[i].is)
+            fail_msg("%s: %s is %sCSV", rows[i].name, rows[i].text, m == NULL ? "not " : "");
+    }
+}
+
 /* A beginning that is cut anywhere, or has NUL, is only read as far as it goes. */
 static void beginnings_may_be_cut(void **state)
 {
@@ -63,6 +88,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(markup_is_seen),
+        cmocka_unit_test(csv_is_known_by_name_and_columns),
         cmocka_unit_test(beginnings_may_be_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

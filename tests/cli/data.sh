@@ -10,6 +10,8 @@ printf 'One day.\n<|endoftext|>\nA second, longer text.\n' >"$TMPDIR/texts/a.txt
 printf '{"text": "Third."}\n' >"$TMPDIR/texts/b.jsonl"
 text=$(info "$TMPDIR/texts" --model $MODEL)
 is "a folder is read as text" "text, 2 files" "$(field format "$text")"
+is "of JSON lines alone as such" "JSON lines" "$(field format "$(XDG_CACHE_HOME=$TMPDIR/other info "$TMPDIR/texts/b.jsonl" --model $MODEL)")"
+is "a text alone as text" "text" "$(field format "$(XDG_CACHE_HOME=$TMPDIR/other info "$TMPDIR/texts/a.txt" --model $MODEL)")"
 is "its documents" 3 "$(field documents "$text")"
 is "its tokens: bytes and an end each" "40, 13 a document" "$(field tokens "$text")"
 is "its ids" "ids 11 to 256, of the model's 257" "$(field vocabulary "$text")"

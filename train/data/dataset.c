@@ -415,7 +415,9 @@ void dataset_summary(const struct dataset *d, struct data_summary *out)
     size_t unbound = 0;
     for (size_t i = 0; i < f->n; i++) {
         const struct token_file *t = &f->list[i];
-        const char *format = t->n_texts > 0 ? "text" : names[t->format];
+        const char *format = t->json_lines    ? "JSON lines"
+                             : t->n_texts > 0 ? "text"
+                                              : names[t->format];
         out->format = out->format == NULL || strcmp(out->format, format) == 0 ? format : "several";
         out->files += t->n_texts > 0 ? t->n_texts : 1;
         out->least = t->least < out->least ? t->least : out->least;

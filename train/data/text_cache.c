@@ -383,6 +383,9 @@ static int open_set(struct token_file *out, const char *prefix, const struct tex
         return rc;
     memcpy(out->sum, sum, sizeof out->sum);
     out->n_texts = t->n;
+    out->json_lines = true;
+    for (size_t i = 0; i < t->n; i++)
+        out->json_lines &= t->list[i].kind == DATA_JSON_LINES && !t->list[i].parquet;
     return 0;
 }
 

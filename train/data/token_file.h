@@ -33,8 +33,9 @@ struct token_file {
     uint64_t *documents; /* [n_documents + 1], where each begins; owned */
     token_id end; /* the end-of-text token that separates documents in a file without their bounds;
                      TOKEN_NONE: not known, or not needed */
-    size_t n_texts; /* text files it was encoded from; 0: it was given as tokens */
-    char sum[65];   /* SHA-256 of the whole set in hexadecimal; "": not known */
+    size_t n_texts;  /* text files it was encoded from; 0: it was given as tokens */
+    bool json_lines; /* all of these are JSON lines */
+    char sum[65];    /* SHA-256 of the whole set in hexadecimal; "": not known */
     /* Set by token_file_check: */
     unsigned char
         digest[32];       /* SHA-256 of the ids read, as int32; and of sum where whole is false */

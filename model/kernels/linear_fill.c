@@ -117,27 +117,78 @@ void linear_fill_in_major(struct linear *w, const void *src, enum dtype src_dtyp
                   (size_t)w->N, k0, count, col, w->N - col < PANEL ? w->N - col : PANEL);
 }
 
-/* Columns n .. last - 1 of one panel from rows of src, CHUNK values of k at a time, so that the
- * cache lines written stay in the first level until they are complete. */
+/* Rows of a panel that are put together before they are stored, as memory likes whole cache lines
+ * in order; and rows of a file that are transposed at once. */
+enum { CHUNK = 64, SIDE = 8 };
+typedef uint16_t half_row __attribute__((vector_size(SIDE * sizeof(uint16_t))));
+
+/* The elements of a and b in turns: of their first halves, and of their second. */
+static void interleave(half_row a, half_row b, half_row *first, half_row *second)
+{
+    *first = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+    *second = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
+
+/* to [SIDE][PANEL] = the transpose of from [SIDE][CHUNK]: each half of the rows interleaved with
+ * the other, three times. */
+static void transpose_half(uint16_t *to, const uint16_t *from)
+{
+    half_row a[SIDE], b[SIDE];
+    for (int i = 0; i < SIDE; i++)
+        memcpy(&a[i], from + i * CHUNK, sizeof a[i]);
+    for (int step = 0; step < 3; step++) {
+        for (int i = 0; i < SIDE / 2; i++)
+            interleave(a[i], a[i + SIDE / 2], &b[2 * i], &b[2 * i + 1]);
+        memcpy(a, b, sizeof a);
+    }
+    for (int i = 0; i < SIDE; i++)
+        memcpy(to + i * PANEL, &a[i], sizeof a[i]);
+}
+
+/* to [m][PANEL] = the transpose of from [columns][CHUNK]. */
+static void transpose_chunk(void *to, enum dtype dtype, const void *from, int columns, int m)
+{
+    const int whole = dtype == DTYPE_F16 && columns == SIDE ? m / SIDE * SIDE : 0;
+    for (int k = 0; k < whole; k += SIDE)
+        transpose_half((uint16_t *)to + k * PANEL, (const uint16_t *)from + k);
+    for (int i = 0; i < columns; i++)
+        for (int k = whole; k < m; k++)
+            if (dtype == DTYPE_F16)
+                ((uint16_t *)to)[k * PANEL + i] = ((const uint16_t *)from)[i * CHUNK + k];
+            else
+                ((float *)to)[k * PANEL + i] = ((const float *)from)[i * CHUNK + k];
+}
+
+/* chunk [m][PANEL], from column slot on: `columns` columns from rows of src. */
+static void gather_columns(char *chunk, const struct linear *w, const char *src,
+                           enum dtype src_dtype, int slot, int columns, int m)
+{
+    const size_t size = dtype_bytes(w->dtype);
+    _Alignas(64) char part[SIDE * CHUNK * sizeof(float)];
+    chunk += (size_t)slot * size;
+    for (int first = 0; first < columns; first += SIDE, chunk += SIDE * size) {
+        const int side = columns - first < SIDE ? columns - first : SIDE;
+        for (int i = 0; i < side; i++, src += (size_t)w->K * dtype_bytes(src_dtype))
+            copy_elements(part + (size_t)i * CHUNK * size, w->dtype, src, src_dtype, (size_t)m);
+        transpose_chunk(chunk, w->dtype, part, side, m);
+    }
+}
+
+/* Columns n .. last - 1 of one panel from rows of src. */
 static void fill_columns(struct linear *w, const char *src, enum dtype src_dtype, int n, int last)
 {
-    enum { CHUNK = 64 };
-    const size_t row = (size_t)w->K * dtype_bytes(src_dtype);
-    _Alignas(64) char part[CHUNK * 4];
+    const int slot = n % PANEL, columns = last - n;
+    const size_t size = dtype_bytes(w->dtype), row = PANEL * size;
+    _Alignas(64) char chunk[CHUNK * PANEL * sizeof(float)];
     for (int k = 0; k < w->K; k += CHUNK) {
-        size_t m = (size_t)(w->K - k < CHUNK ? w->K - k : CHUNK);
-        const char *from = src + (size_t)k * dtype_bytes(src_dtype);
-        void *to = row_at(w, n / PANEL, k);
-        for (int i = n; i < last; i++, from += row) {
-            copy_elements(part, w->dtype, from, src_dtype, m);
-            size_t slot = (size_t)(i % PANEL);
-            if (w->dtype == DTYPE_F16)
-                for (size_t j = 0; j < m; j++)
-                    ((uint16_t *)to)[j * PANEL + slot] = ((uint16_t *)(void *)part)[j];
-            else
-                for (size_t j = 0; j < m; j++)
-                    ((float *)to)[j * PANEL + slot] = ((float *)(void *)part)[j];
-        }
+        const int m = w->K - k < CHUNK ? w->K - k : CHUNK;
+        const size_t whole = columns == PANEL ? (size_t)m : 1;
+        const size_t at = (size_t)slot * size, bytes = (size_t)columns * size * whole;
+        char *to = row_at(w, n / PANEL, k);
+        gather_columns(chunk, w, src + (size_t)k * dtype_bytes(src_dtype), src_dtype, slot, columns,
+                       m);
+        for (size_t i = 0; i < (size_t)m; i += whole)
+            memcpy(to + i * row + at, chunk + i * row + at, bytes);
     }
 }
 

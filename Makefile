@@ -30,9 +30,10 @@ DEPS_BUILD := gcc make pkg-config libreadline-dev libutf8proc-dev libopenblas-de
               libcurl4-openssl-dev
 DEPS_CHECK := libcmocka-dev xz-utils gnuplot-nox perl-base procps g++ libsentencepiece-dev libopenmpi-dev openmpi-bin
 DEPS_LONG  := valgrind nftables iproute2
-LIBS       := readline libutf8proc jansson yaml-0.1 libcrypto libarchive zlib expat openblas
-# Opened at run time, when something is downloaded: only its headers are needed to build.
-OPENED     := libcurl
+LIBS       := readline libutf8proc jansson yaml-0.1 libcrypto libarchive zlib expat
+# Opened at run time, when something is downloaded or multiplied by OpenBLAS: only their headers are
+# needed to build.
+OPENED     := libcurl openblas
 # Parts beside the program, opened when they are wanted: for SentencePiece models, in C++, and for
 # several processes. Each is built where its library is.
 MPICC   := $(shell command -v mpicc 2>/dev/null)

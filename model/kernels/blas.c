@@ -5,34 +5,73 @@
  */
 #include "model/kernels/blas.h"
 
+#include "model/base/err.h"
 #include "model/base/par.h"
 
 #include <cblas.h>
+#include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 /* The longest side of a tile; the most tiles that a product is divided into for the sake of all
  * processors, and the shortest side of these; sides are multiples of UNIT. */
 enum { TILE = 4096, MOST = 64, LEAST = 64, UNIT = 16 };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int processors;
+static pthread_once_t opening = PTHREAD_ONCE_INIT;
+static struct {
+    __typeof__(cblas_sgemm) *sgemm;
+    __typeof__(openblas_set_num_threads) *set_num_threads;
+} calls;
 
-static void start_blas(void)
+static void read_calls(void *library)
 {
-    openblas_set_num_threads(1);
-    long n = sysconf(_SC_NPROCESSORS_CONF);
-    processors = n < 1 ? 1 : n > MOST ? MOST : (int)n;
+    void *sgemm = dlsym(library, "cblas_sgemm");
+    void *set_num_threads = dlsym(library, "openblas_set_num_threads");
+    if (sgemm == NULL || set_num_threads == NULL)
+        return;
+    memcpy(&calls.sgemm, &sgemm, sizeof sgemm);
+    memcpy(&calls.set_num_threads, &set_num_threads, sizeof set_num_threads);
+    calls.set_num_threads(1);
+}
+
+/* The threads that it begins leave signals to those that wait for them. */
+static void open_library(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (library != NULL)
+        read_calls(library);
+}
+
+int blas_open(void)
+{
+    pthread_once(&opening, open_library);
+    return calls.sgemm != NULL ? 0
+                               : err_set(ERR_MISSING, "OpenBLAS is not installed (Debian and "
+                                                      "Ubuntu: apt-get install libopenblas0)");
 }
 
 void blas_gemm(bool transpose_a, bool transpose_b, int m, int n, int k, float alpha, const float *a,
                int lda, const float *b, int ldb, float beta, float *c, int ldc)
 {
-    pthread_once(&once, start_blas);
-    cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
+    calls.sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
                 transpose_b ? CblasTrans : CblasNoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c,
                 ldc);
+}
+
+static pthread_once_t counting = PTHREAD_ONCE_INIT;
+static int processors;
+
+static void count_processors(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_CONF);
+    processors = n < 1 ? 1 : n > MOST ? MOST : (int)n;
 }
 
 struct tile_grid {
@@ -43,7 +82,7 @@ struct tile_grid {
  */
 static struct tile_grid choose_grid(int m, int n)
 {
-    pthread_once(&once, start_blas);
+    pthread_once(&counting, count_processors);
     struct tile_grid least = {(m + TILE - 1) / TILE, (n + TILE - 1) / TILE};
     int all = (least.down * least.across + processors - 1) / processors * processors;
     for (; all <= MOST; all += processors) {

@@ -3,9 +3,16 @@
 /*
  * fp32 matrix products by OpenBLAS, which runs on the calling thread alone: the thread team divides
  * a product into tiles and calls OpenBLAS for each.
+ *
+ * The library is opened when it is wanted: as soon as it is loaded it begins a thread for each
+ * processor, which spins, and most sessions multiply with the program's own kernels alone.
  */
 #include <stdbool.h>
 #include <stddef.h>
+
+/* Open it, for good; any thread may, and one must before the first product. ERR_MISSING: what to
+ * install. */
+int blas_open(void);
 
 /* C [m,n] = alpha op(A) [m,k] op(B) [k,n] + beta C, all row-major; op transposes or not; lda, ldb
  * and ldc are floats from row to row as stored. */

@@ -11,6 +11,7 @@
  */
 #include "model/kernels/product.h"
 
+#include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/profile.h"
@@ -145,16 +146,20 @@ static void multiply_rows(const struct product_work *w, int i0, int i1, int j0, 
 
 static enum product_engine selected = PRODUCT_AUTO;
 
-void product_select(enum product_engine e)
+int product_select(enum product_engine e)
 {
+    if (e == PRODUCT_OPENBLAS && blas_open() != 0)
+        return err_wrap("matrices=openblas");
     selected = e;
+    return 0;
 }
 
 enum product_engine product_engine(void)
 {
     if (selected != PRODUCT_AUTO)
         return selected;
-    return strcmp(kernels_name(), "portable") == 0 ? PRODUCT_OPENBLAS : PRODUCT_OWN;
+    return strcmp(kernels_name(), "portable") == 0 && blas_open() == 0 ? PRODUCT_OPENBLAS
+                                                                       : PRODUCT_OWN;
 }
 
 /* By how many threads the columns are divided, a divisor of their number: where the largest share

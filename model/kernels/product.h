@@ -33,10 +33,11 @@ struct product {
 };
 
 /* By which code: our own, or OpenBLAS's. Automatic is our own unless its kernels are the portable
- * ones, which are slow. */
+ * ones, which are slow, and OpenBLAS is there. */
 enum product_engine { PRODUCT_AUTO, PRODUCT_OWN, PRODUCT_OPENBLAS };
-/* The engine of the products from now on; not while a job runs. */
-void product_select(enum product_engine e);
+/* The engine of the products from now on; not while a job runs. ERR_MISSING: OpenBLAS is not there,
+ * and the engine is as before. */
+int product_select(enum product_engine e);
 /* PRODUCT_OWN or PRODUCT_OPENBLAS. */
 enum product_engine product_engine(void);
 

@@ -10,6 +10,7 @@
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/base/progress.h"
+#include "model/kernels/blas.h"
 #include "train/step/weights_init.h"
 #include "train/optim/optimizer.h"
 #include "train/run/speed.h"
@@ -73,7 +74,9 @@ static int run_rounds(struct bench *b, struct drill *d)
 {
     const struct config *c = &d->weights->view.config;
     const int loss_rows = step_loss_rows(c, &d->config);
-    int rc = run_step_once(d); /* the first touches its memory */
+    int rc = blas_open() == 0 ? 0 : err_wrap("training is measured beside OpenBLAS");
+    if (rc == 0)
+        rc = run_step_once(d); /* the first touches its memory */
     for (int i = 0; i < TRAIN_ROUNDS && rc == 0; i++) {
         double seconds[N_PARTS], limit = speed_sgemm_flops(c, count_tokens(d), loss_rows);
         if (limit == 0)

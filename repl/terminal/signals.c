@@ -1,63 +1,17 @@
 #include "repl/terminal/signals.h"
 
-#include "model/base/folder_entry.h"
 #include "model/base/progress.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t leaving, continued, resized;
 
 static pthread_t host;
 
-static sem_t held_back;
-
-/* The mask is the interrupted thread's from here on. */
-static void block_thread_signals(int sig, siginfo_t *info, void *context)
-{
-    (void)sig, (void)info;
-    sigfillset(&((ucontext_t *)context)->uc_sigmask);
-    sem_post(&held_back);
-}
-
-/*
- * Threads that libraries began when they were loaded (OpenBLAS has some) would be given signals
- * while the caller holds them back, and Readline's handlers, run there, do not wake the caller. A
- * thread's mask is its own to set, so each is sent a signal that does it. SIGURG, as one that comes
- * late does no harm.
- */
-static void block_library_threads(void)
-{
-    struct sigaction a = {.sa_sigaction = block_thread_signals,
-                          .sa_flags = SA_SIGINFO | SA_RESTART},
-                     before;
-    DIR *d = opendir("/proc/self/task");
-    if (d == NULL)
-        return;
-    sem_init(&held_back, 0, 0);
-    sigemptyset(&a.sa_mask);
-    sigaction(SIGURG, &a, &before);
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec++;
-    for (const char *name; (name = folder_entry_next(d)) != NULL;) {
-        pid_t thread = (pid_t)atoi(name);
-        if (thread > 0 && thread != gettid() && tgkill(getpid(), thread, SIGURG) == 0)
-            while (sem_timedwait(&held_back, &until) != 0 && errno == EINTR)
-                ;
-    }
-    folder_entry_close(d);
-    sigaction(SIGURG, &before, NULL);
-}
-
-/* A thread that a library begins later may still be given a signal that the caller waits for. */
+/* A thread that a library begins may be given a signal that the caller waits for. */
 static bool forward_signal(int sig)
 {
     if (pthread_equal(pthread_self(), host))
@@ -98,7 +52,6 @@ static void handle_signal(int sig, const struct sigaction *a)
 void signals_install(void)
 {
     host = pthread_self();
-    block_library_threads();
     /* No SA_RESTART: a read that waits must see the flag. */
     struct sigaction a = {.sa_handler = note_stop_signal};
     sigemptyset(&a.sa_mask);

@@ -145,6 +145,8 @@ double speed_sgemm_flops(const struct config *c, int rows, int loss_rows)
     struct product_run j = {0};
     int n = list_products(p, c, rows, loss_rows);
     double result = 0;
+    if (blas_open() != 0)
+        return 0;
     for (int i = 0; i < n; i++) {
         j.size_a = larger_size(j.size_a, p[i].m, p[i].k);
         j.size_b = larger_size(j.size_b, p[i].k, p[i].n);

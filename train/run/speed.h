@@ -19,7 +19,7 @@ double speed_recompute_flops(const struct config *c, int n_layers);
  * layer over `rows` positions and, unless loss_rows is 0, the head's over slices of
  * loss_rows, each forward and both ways backward, as often as they come in a step; each at
  * its best: of three, and small ones of hundreds, which take milliseconds together. 0: no memory,
- * or interrupted.
+ * no OpenBLAS, or interrupted.
  */
 double speed_sgemm_flops(const struct config *c, int rows, int loss_rows);
 /* The same at a look: of the layers alone, over no more rows than it takes to see it. */

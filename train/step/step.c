@@ -35,7 +35,9 @@ int step_new(struct step **out, struct weights *w, const struct step_config *s)
     x->config.adapter = w->adapter == NULL ? NULL : &w->adapter->config;
     x->weights = w;
     x->n_trainable = weights_trainable(w).n;
-    int rc = step_config_check(s, &w->view.config, x->recompute);
+    int rc = product_select(s->matrices);
+    if (rc == 0)
+        rc = step_config_check(s, &w->view.config, x->recompute);
     if (rc == 0)
         rc = step_memory_size(x, &w->view.config, w->dtype);
     if (rc == 0)

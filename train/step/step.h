@@ -31,7 +31,8 @@ struct gradient_blocks;
 struct step; /* activations, gradients and scratch */
 
 /* A step for the current thread team. w is borrowed and must outlive it. ERR_RANGE names the
- * setting that does not fit the model; ERR_NOMEM. */
+ * setting that does not fit the model; ERR_MISSING: matrices=openblas without OpenBLAS; ERR_NOMEM.
+ */
 int step_new(struct step **out, struct weights *w, const struct step_config *s);
 void step_free(struct step *s);
 /* t is copied, its user borrowed. */
@@ -45,8 +46,8 @@ void step_end_block(struct step *s, struct step_result *sums);
 struct gradient_blocks *step_blocks(struct step *s);
 /* The gradients of all micro-batches since step_zero, [n] in the layout and type of the trainable
  * weights (weights_trainable); borrowed. To be asked for once a step is whole: what the tokens'
- * embeddings have is added only then. Those that overflow float16 are infinite. Between the optimizer's
- * step and the next step_zero they are anyone's memory. */
+ * embeddings have is added only then. Those that overflow float16 are infinite. Between the
+ * optimizer's step and the next step_zero they are anyone's memory. */
 void *step_gradients(struct step *s);
 /* From now on, passes with a backward add their activations to stats, which is borrowed; NULL: stop
  * collecting. */

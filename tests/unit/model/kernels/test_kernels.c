@@ -127,14 +127,18 @@ static void test_tables(void **state)
         assert_ok(kernels_select(k->name));
         assert_ptr_equal(kernels_active(), k);
         /* An entry forgotten in one table would be NULL. */
-        assert_true(k->matrix.tile_f16 && k->matrix.tile_f32 && k->matrix.tile_q8 && k->matrix.pack_rows && k->matrix.row_f16 && k->matrix.row_f32 && k->matrix.row_q8 &&
-                    k->matrix.epilogue && k->row.layernorm && k->attention.softmax_block && k->row.add && k->row.scale &&
-                    k->row.divide && k->row.half_to_f32 && k->row.half_from_f32 && k->sampling.max && k->sampling.sanitize && k->sampling.gather &&
-                    k->sampling.argmax && k->sampling.exp_sum && k->sampling.select && k->sampling.sum_least && k->peak.fma_loop && k->peak.stream_sum &&
-                    k->optimizer.sum_squares && k->optimizer.adam && k->optimizer.lamb_moments && k->optimizer.lamb_update &&
+        assert_true(k->matrix.tile_f16 && k->matrix.tile_f32 && k->matrix.tile_q8 &&
+                    k->matrix.pack_rows && k->matrix.row_f16 && k->matrix.row_f32 &&
+                    k->matrix.row_q8 && k->matrix.epilogue && k->row.layernorm &&
+                    k->attention.softmax_block && k->row.add && k->row.scale && k->row.divide &&
+                    k->row.half_to_f32 && k->row.half_from_f32 && k->sampling.max &&
+                    k->sampling.sanitize && k->sampling.gather && k->sampling.argmax &&
+                    k->sampling.exp_sum && k->sampling.select && k->sampling.sum_least &&
+                    k->peak.fma_loop && k->peak.stream_sum && k->optimizer.sum_squares &&
+                    k->optimizer.adam && k->optimizer.lamb_moments && k->optimizer.lamb_update &&
                     k->optimizer.muon_direction && k->optimizer.muon_update &&
-                    k->training.layernorm_grad && k->training.activation_grad && k->attention.softmax_grad && k->training.dropout &&
-                    k->training.dot);
+                    k->training.layernorm_grad && k->training.activation_grad &&
+                    k->attention.softmax_grad && k->training.dropout && k->training.dot);
         assert_in_range(k->matrix.tile_rows, 1, TILE_MAX_ROWS);
         assert_true(k->matrix.tile_cols == 16 || k->matrix.tile_cols == 32);
     }
@@ -147,17 +151,17 @@ static void descent_against_portable(const struct kernels *k, const struct kerne
                                      enum fill fill, size_t n, size_t shift)
 {
     const struct adam_constants d = {.scale = 0.75f,
-                              .l2 = n % 2 ? 0.25f : 0,
-                              .beta1 = 0.9f,
-                              .rest1 = 0.1f,
-                              .beta2 = 0.99f,
-                              .rest2 = 0.01f,
-                              .correct_m = 1.25f,
-                              .correct_v = 1.5f,
-                              .eps = n % 3 ? 1e-8f : 0,
-                              .keep = 0.875f,
-                              .rate = 0.5f,
-                              .decay = 0.125f};
+                                     .l2 = n % 2 ? 0.25f : 0,
+                                     .beta1 = 0.9f,
+                                     .rest1 = 0.1f,
+                                     .beta2 = 0.99f,
+                                     .rest2 = 0.01f,
+                                     .correct_m = 1.25f,
+                                     .correct_v = 1.5f,
+                                     .eps = n % 3 ? 1e-8f : 0,
+                                     .keep = 0.875f,
+                                     .rate = 0.5f,
+                                     .decay = 0.125f};
     const size_t all = n + MARGIN;
     float *start[4], *state[2][3]; /* w, m, v, and g */
     double sums[2][7];
@@ -257,7 +261,8 @@ static void sampling_against_portable(const struct row_case *c)
         for (size_t i = 0; i < n; i++)
             assert_true(y[i] == (isnan(x[i]) ? -INFINITY : x[i] < FLT_MAX ? x[i] : FLT_MAX));
     });
-    BOTH(c, "exp_sum's sum", y[0] = (float)t->sampling.exp_sum(NULL, x, n, n > 0 ? t->sampling.max(x, n) : 0, 1));
+    BOTH(c, "exp_sum's sum",
+         y[0] = (float)t->sampling.exp_sum(NULL, x, n, n > 0 ? t->sampling.max(x, n) : 0, 1));
     double se = p->sampling.exp_sum(NULL, x, n, 1, 2), sk = k->sampling.exp_sum(NULL, x, n, 1, 2);
     assert_true(se == sk || (isnan(se) && isnan(sk)));
     assert_int_equal(k->sampling.argmax(x, n), p->sampling.argmax(x, n));
@@ -304,8 +309,7 @@ static void rows_against_portable(const struct kernels *k, const struct kernels 
         block[i] = floats(n + shift) + shift;
     for (int i = 0; i < 3; i++)
         fill_floats(block[i], n, fill);
-    const struct row_case c = {k,        p,        fill,     n,       block[0],
-                               block[2], block[1], block[3], block[4]};
+    const struct row_case c = {k, p, fill, n, block[0], block[2], block[1], block[3], block[4]};
     rows_and_epilogues_against_portable(&c);
     sampling_against_portable(&c);
     softmax_against_portable(&c);
@@ -394,11 +398,15 @@ static void tiles_against_portable(const struct kernels *k, const struct kernels
             struct prefetch ahead = {x, fresh ? 128 : 0};
             float *wide = cols <= k->matrix.tile_cols ? fresh_wide : NULL;
             if (kind == 0) {
-                p->matrix.tile_f16(want, ldacc, fresh, apart, ldp, R, w16, ldw, K, cols, NULL, ahead);
-                k->matrix.tile_f16(got, ldacc, fresh, apart, ldp, R, w16, ldw, K, cols, wide, ahead);
+                p->matrix.tile_f16(want, ldacc, fresh, apart, ldp, R, w16, ldw, K, cols, NULL,
+                                   ahead);
+                k->matrix.tile_f16(got, ldacc, fresh, apart, ldp, R, w16, ldw, K, cols, wide,
+                                   ahead);
             } else {
-                p->matrix.tile_f32(want, ldacc, fresh, apart, ldp, R, w32, ldw, K, cols, NULL, ahead);
-                k->matrix.tile_f32(got, ldacc, fresh, apart, ldp, R, w32, ldw, K, cols, wide, ahead);
+                p->matrix.tile_f32(want, ldacc, fresh, apart, ldp, R, w32, ldw, K, cols, NULL,
+                                   ahead);
+                k->matrix.tile_f32(got, ldacc, fresh, apart, ldp, R, w32, ldw, K, cols, wide,
+                                   ahead);
             }
             for (int i = 0; wide != NULL && i < K * cols; i++) {
                 size_t at = (size_t)(i / cols) * ldw + (size_t)(i % cols);
@@ -571,8 +579,7 @@ static float element(const struct linear *w, const float *x, int n)
 }
 
 /* One product: any number of rows at once, any threads and table = the definition. */
-static void check_product(enum dtype kind, int K, int N, int T, int n_threads,
-                          enum epilogue then)
+static void check_product(enum dtype kind, int K, int N, int T, int n_threads, enum epilogue then)
 {
     struct linear w = {.dtype = kind, .K = K, .N = N};
     w.data = mem_alloc(linear_bytes(kind, K, N));
@@ -595,7 +602,7 @@ static void check_product(enum dtype kind, int K, int N, int T, int n_threads,
             float *y = want + (size_t)t * ldy + n;
             float v = element(&w, x + (size_t)t * ldx, n), old = (float)((t + n) % 5);
             kernels_nth(0)->matrix.epilogue(&v, 0, &v, 0, NULL, 1, 1,
-                                   then == EPILOGUE_ADD ? EPILOGUE_STORE : then);
+                                            then == EPILOGUE_ADD ? EPILOGUE_STORE : then);
             *y = then == EPILOGUE_ADD ? old + v : v;
         }
     /* The portable one is slow: once is enough. */
@@ -631,8 +638,8 @@ static void test_linear(void **state)
     for (int threads = 1; threads <= 3; threads++) {
         assert_ok(par_open(threads, false));
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-            check_product(i % 3 == 0 ? DTYPE_F32 : DTYPE_F16, shapes[i].K, shapes[i].N,
-                          shapes[i].T, threads, (enum epilogue)((i + (size_t)threads) % 4));
+            check_product(i % 3 == 0 ? DTYPE_F32 : DTYPE_F16, shapes[i].K, shapes[i].N, shapes[i].T,
+                          threads, (enum epilogue)((i + (size_t)threads) % 4));
     }
     par_close();
     assert_ok(kernels_select("auto"));
@@ -654,10 +661,8 @@ static void test_fill(void **state)
         }
     for (int kind = 0; kind < 2; kind++) {
         size_t bytes = linear_bytes((enum dtype)kind, K, N);
-        struct linear a = {
-            .dtype = (enum dtype)kind, .K = K, .N = N, .data = mem_alloc(bytes)};
-        struct linear b = {
-            .dtype = (enum dtype)kind, .K = K, .N = N, .data = mem_alloc(bytes)};
+        struct linear a = {.dtype = (enum dtype)kind, .K = K, .N = N, .data = mem_alloc(bytes)};
+        struct linear b = {.dtype = (enum dtype)kind, .K = K, .N = N, .data = mem_alloc(bytes)};
         for (int source = 0; source < 2; source++) {
             memset(a.data, 0, bytes);
             memset(b.data, 0, bytes);
@@ -755,7 +760,7 @@ static void test_attention(void **state)
                     for (int d = 0; d < D; d++)
                         s += (double)q[t * D + d] *
                              (double)(kind == DTYPE_F16 ? half_to_f32(half_from_f32(k[j * D + d]))
-                                                         : k[j * D + d]);
+                                                        : k[j * D + d]);
                     sum += p[j] = exp(s / sqrt(D));
                 }
                 for (int j = 0; j <= t; j++)
@@ -763,7 +768,7 @@ static void test_attention(void **state)
                         want[d] +=
                             p[j] / sum *
                             (double)(kind == DTYPE_F16 ? half_to_f32(half_from_f32(v[j * D + d]))
-                                                        : v[j * D + d]);
+                                                       : v[j * D + d]);
                 for (int d = 0; d < D; d++)
                     if (fabs((double)first[t * D + d] - want[d]) > 1e-5)
                         fail_msg("attention D %d row %d: %g, should be %g", D, t,
@@ -802,6 +807,7 @@ static void test_peak_and_blas(void **state)
     mem_free(x);
     const float a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 0, 2, 1, 0, 3};
     float c[4] = {1, 1, 1, 1};
+    assert_ok(blas_open());
     blas_gemm(false, false, 2, 2, 3, 1, a, 3, b, 2, 2, c, 2);
     assert_true(c[0] == 7 && c[1] == 13 && c[2] == 16 && c[3] == 25);
 }

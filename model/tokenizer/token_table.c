@@ -38,12 +38,13 @@ static int reserve_table(struct token_table *t, int n_tokens, int n_merges, size
     t->mask = size - 1;
     t->blob_bytes = bytes + texts;
     t->tokens = mem_array((size_t)n_tokens, sizeof *t->tokens);
+    t->whole = mem_array((size_t)n_tokens, sizeof *t->whole);
     t->merges = mem_array((size_t)n_merges, sizeof *t->merges);
     t->slots = mem_array(size, sizeof *t->slots);
     t->bytes = mem_alloc(bytes);
     t->texts = mem_alloc(texts);
-    if (t->tokens == NULL || t->merges == NULL || t->slots == NULL || t->bytes == NULL ||
-        t->texts == NULL)
+    if (t->tokens == NULL || t->whole == NULL || t->merges == NULL || t->slots == NULL ||
+        t->bytes == NULL || t->texts == NULL)
         return ERR_NOMEM;
     for (uint32_t i = 0; i < size; i++)
         t->slots[i].id = TOKEN_NONE;
@@ -193,26 +194,6 @@ int token_table_spell(const struct token_table *t, token_id *ids, size_t *n_ids,
     return 0;
 }
 
-/* Set `whole` of every token. */
-static int mark_whole_tokens(struct token_table *t)
-{
-    struct bpe_scratch scratch = {0};
-    token_id *ids = mem_array(t->longest, sizeof *ids);
-    int rc = ids == NULL ? ERR_NOMEM : 0;
-    for (int id = 0; id < t->n_tokens && rc == 0; id++) {
-        struct token *token = &t->tokens[id];
-        size_t n = token->bytes.n, left = 0;
-        if (n == 0 || token->special ||
-            token_table_spell(t, ids, &n, t->bytes + token->bytes.at, n) != 0)
-            continue;
-        rc = bpe_merge(&t->bpe, &scratch, ids, n, &left);
-        token->whole = rc == 0 && left == 1 && ids[0] == id;
-    }
-    bpe_scratch_release(&scratch);
-    mem_free(ids);
-    return rc;
-}
-
 static int compare_sizes(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -259,8 +240,6 @@ int token_table_init(struct token_table *t, const struct vocab *v)
         rc = add_merge(t, v->merges[i], i, &free_at, &bytes);
     if (rc == 0)
         rc = list_special_sizes(t);
-    if (rc == 0)
-        rc = mark_whole_tokens(t);
     buf_release(&bytes);
     return rc;
 }
@@ -293,6 +272,7 @@ int token_table_init_pieces(struct token_table *t, const struct piece_vocab *p)
 void token_table_release(struct token_table *t)
 {
     mem_free(t->tokens);
+    mem_free(t->whole);
     mem_free(t->merges);
     mem_free(t->slots);
     mem_free(t->bytes);
@@ -303,8 +283,8 @@ void token_table_release(struct token_table *t)
 
 size_t token_table_bytes(const struct token_table *t)
 {
-    return (size_t)t->n_tokens * sizeof *t->tokens + (size_t)t->n_merges * sizeof *t->merges +
-           ((size_t)t->mask + 1) * sizeof *t->slots + t->blob_bytes +
-           (size_t)t->n_special_sizes * sizeof *t->special_sizes +
+    return (size_t)t->n_tokens * (sizeof *t->tokens + sizeof *t->whole) +
+           (size_t)t->n_merges * sizeof *t->merges + ((size_t)t->mask + 1) * sizeof *t->slots +
+           t->blob_bytes + (size_t)t->n_special_sizes * sizeof *t->special_sizes +
            ((size_t)t->bpe.mask + 1) * sizeof *t->bpe.slots;
 }

@@ -8,6 +8,7 @@
 #include "model/tokenizer/pieces.h"
 #include "model/tokenizer/vocab.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -19,8 +20,6 @@ struct token {
     struct token_span bytes; /* the bytes that it decodes to */
     struct token_span text;  /* its text in files (byte_text.h) */
     bool special;
-    bool whole; /* merging its bytes gives the token itself, so a pre-token that equals it needs no
-                   merging */
 };
 
 struct token_slot {
@@ -31,6 +30,8 @@ struct token_slot {
 struct token_table {
     int n_tokens, n_merges;
     struct token *tokens;      /* [n_tokens]; a hole has no bytes */
+    atomic_bool *whole;        /* [n_tokens]: merging its bytes has given the token itself, so a
+                                  pre-token that equals it needs no merging; set by encoders */
     char *bytes, *texts;       /* blobs */
     size_t blob_bytes;         /* of both */
     struct token_span *merges; /* [n_merges], in texts */

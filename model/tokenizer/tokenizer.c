@@ -105,15 +105,19 @@ static int encode_word(const struct tokenizer *t, struct ids *out, struct bpe_sc
     const struct token_table *table = &t->table;
     token_id id = n <= table->longest ? token_table_find(table, text, n) : TOKEN_NONE;
     size_t left;
-    if (id != TOKEN_NONE && table->tokens[id].whole) {
+    if (id != TOKEN_NONE && atomic_load_explicit(&table->whole[id], memory_order_relaxed)) {
         out->data[out->n++] = id;
         return 0;
     }
     if (token_table_spell(table, out->data + out->n, &left, text, n) != 0)
         return refuse_byte(t, text, n, left);
     int rc = bpe_merge(&table->bpe, scratch, out->data + out->n, left, &left);
-    out->n += rc == 0 ? left : 0;
-    return rc;
+    if (rc != 0)
+        return rc;
+    if (id != TOKEN_NONE && left == 1 && out->data[out->n] == id)
+        atomic_store_explicit(&table->whole[id], true, memory_order_relaxed);
+    out->n += left;
+    return 0;
 }
 
 /* The same of a short one: from the cache, or into it. There is room for CACHED_IDS too. */

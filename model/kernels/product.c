@@ -4,10 +4,12 @@
  *
  *   ROWS rows of C
  *     part of k, PART at most: A is packed in row tiles, [k,R] each
- *       strip of tile_cols columns: B is packed, [k,tile_cols]
+ *       COLS columns: B is packed in strips of tile_cols, [k,tile_cols] each
  *         row tile
+ *           strip
  *
- * The strip stays in the first-level cache, packed A in the second.
+ * A tile stays in the first-level cache, the strips in the second. Sums are met a long run of a row
+ * at a time: rows of C are far apart, often by a multiple of what a cache has in a way.
  */
 #include "model/kernels/product.h"
 
@@ -21,21 +23,21 @@
 
 #include <string.h>
 
-enum { ROWS = 1024, PART = 384, STRIP = 32 };
+enum { ROWS = 1024, COLS = 256, PART = 384, WIDEST_STRIP = 32 };
 
 struct product_work {
     const struct matrix_kernels *kernels;
     const struct product *p;
     float *packed; /* [ROWS / R][PART][R] */
-    float *strip;  /* [PART][tile_cols] */
+    float *strips; /* [COLS / tile_cols][PART][tile_cols] */
     float *edge;   /* [R][tile_cols] of sums at the right edge */
 };
 
 static size_t carve_work(struct product_work *w, void *scratch)
 {
     struct arena a = {.base = scratch};
-    w->strip = arena_take(&a, sizeof(float) * PART * STRIP);
-    w->edge = arena_take(&a, sizeof(float) * TILE_MAX_ROWS * STRIP);
+    w->strips = arena_take(&a, sizeof(float) * PART * COLS);
+    w->edge = arena_take(&a, sizeof(float) * TILE_MAX_ROWS * WIDEST_STRIP);
     w->packed = arena_take(&a, sizeof(float) * ROWS * PART);
     return a.used;
 }
@@ -62,43 +64,61 @@ static void pack_tile(const struct product_work *w, float *packed, int i, int R,
             packed[r] *= p->alpha;
 }
 
-/* strip [k,width] = B, part l .. l + k - 1, columns j .. j + used - 1, then zeros. */
-static void pack_strip(const struct product_work *w, int l, int k, int j, int width, int used)
+/* A part of k, a block of columns, and its strips. */
+struct product_block {
+    int l, k;
+    int j, cols;
+    bool fresh; /* nothing is there to be added to */
+};
+
+static float *strip_at(const struct product_work *w, const struct product_block *b, int col)
+{
+    return w->strips + (size_t)col * (size_t)b->k;
+}
+
+/* The strips, zero beyond the columns; rows of B are read in one go. */
+static void pack_strips(const struct product_work *w, const struct product_block *b)
 {
     const struct product *p = w->p;
     const size_t ld = (size_t)p->ldb;
-    if (!p->transpose_b) {
-        for (int r = 0; r < k; r++) {
-            float *to = w->strip + (size_t)r * (size_t)width;
-            memcpy(to, p->b + (size_t)(l + r) * ld + (size_t)j, (size_t)used * sizeof *to);
+    const int width = w->kernels->tile_cols;
+    for (int r = 0; r < b->k && !p->transpose_b; r++) {
+        const float *row = p->b + (size_t)(b->l + r) * ld + (size_t)b->j;
+        for (int col = 0; col < b->cols; col += width) {
+            const int used = b->cols - col < width ? b->cols - col : width;
+            float *to = strip_at(w, b, col) + (size_t)r * (size_t)width;
+            memcpy(to, row + col, (size_t)used * sizeof *to);
             memset(to + used, 0, (size_t)(width - used) * sizeof *to);
         }
-        return;
     }
-    w->kernels->pack_columns(w->strip, (size_t)width, p->b + (size_t)j * ld + (size_t)l, ld, used,
-                             k);
-    if (used < width)
-        for (int r = 0; r < k; r++)
-            memset(w->strip + (size_t)r * (size_t)width + used, 0,
-                   (size_t)(width - used) * sizeof(float));
+    for (int col = 0; col < b->cols && p->transpose_b; col += width) {
+        const int used = b->cols - col < width ? b->cols - col : width;
+        float *to = strip_at(w, b, col);
+        w->kernels->pack_columns(to, (size_t)width, p->b + (size_t)(b->j + col) * ld + (size_t)b->l,
+                                 ld, used, b->k);
+        for (int r = 0; r < b->k && used < width; r++)
+            memset(to + (size_t)r * (size_t)width + used, 0, (size_t)(width - used) * sizeof *to);
+    }
 }
 
-/* The tile of rows i .. i + R - 1, columns j .. j + used - 1 goes on by k steps. */
-static void multiply_tile(const struct product_work *w, const float *packed, int i, int R, int j,
-                          int width, int used, int k, bool fresh)
+/* The tile of rows i .. i + R - 1 and the strip of column `col` of the block goes on. */
+static void multiply_tile(const struct product_work *w, const struct product_block *b,
+                          const float *packed, int i, int R, int col)
 {
-    const struct prefetch none = {w->strip, 0};
+    const float *strip = strip_at(w, b, col);
+    const struct prefetch none = {strip, 0};
+    const int width = w->kernels->tile_cols, used = b->cols - col < width ? b->cols - col : width;
     const size_t ldc = (size_t)w->p->ldc;
-    float *c = w->p->c + (size_t)i * ldc + (size_t)j;
+    float *c = w->p->c + (size_t)i * ldc + (size_t)(b->j + col);
     if (used == width) {
-        w->kernels->tile_f32(c, ldc, fresh, packed, (size_t)R, R, w->strip, (size_t)width, k, width,
-                             NULL, none);
+        w->kernels->tile_f32(c, ldc, b->fresh, packed, (size_t)R, R, strip, (size_t)width, b->k,
+                             width, NULL, none);
         return;
     }
-    for (int r = 0; r < R && !fresh; r++)
+    for (int r = 0; r < R && !b->fresh; r++)
         memcpy(w->edge + r * width, c + (size_t)r * ldc, (size_t)used * sizeof *c);
-    w->kernels->tile_f32(w->edge, (size_t)width, fresh, packed, (size_t)R, R, w->strip,
-                         (size_t)width, k, width, NULL, none);
+    w->kernels->tile_f32(w->edge, (size_t)width, b->fresh, packed, (size_t)R, R, strip,
+                         (size_t)width, b->k, width, NULL, none);
     for (int r = 0; r < R; r++)
         memcpy(c + (size_t)r * ldc, w->edge + r * width, (size_t)used * sizeof *c);
 }
@@ -113,33 +133,46 @@ static void prefetch_sums(const struct product *p, int i, int R, int j)
     }
 }
 
+/* Rows i .. i + R - 1 of the block; `packed` has A's. last: the sums are complete then. */
+static void multiply_row_tile(const struct product_work *w, const struct product_block *b,
+                              const float *packed, int i, int R, bool last)
+{
+    const int width = w->kernels->tile_cols;
+    for (int col = 0, next; col < b->cols; col = next) {
+        next = col + width;
+        if (next < b->cols)
+            prefetch_sums(w->p, i, R, b->j + next);
+        else
+            prefetch_sums(w->p, i + R, R, b->j);
+        multiply_tile(w, b, packed, i, R, col);
+    }
+    if (last && w->p->finish != NULL)
+        w->p->finish(w->p->user, i, R, b->j, b->cols);
+}
+
 /* Rows i0 .. i1 - 1, at most ROWS, and columns j0 .. j1 - 1. */
 static void multiply_rows(const struct product_work *w, int i0, int i1, int j0, int j1)
 {
     const struct product *p = w->p;
     const int n_tiles = (i1 - i0 + w->kernels->tile_rows - 1) / w->kernels->tile_rows;
-    const int n_parts = (p->k + PART - 1) / PART, width = w->kernels->tile_cols;
+    const int n_parts = (p->k + PART - 1) / PART;
     for (int part = 0; part < n_parts; part++) {
         int l, l_end, first, last;
         par_split(p->k, part, n_parts, &l, &l_end);
         const int k = l_end - l;
-        const bool fresh = part == 0 && !p->add;
         for (int t = 0; t < n_tiles; t++) {
             par_split(i1 - i0, t, n_tiles, &first, &last);
             pack_tile(w, w->packed + (size_t)first * (size_t)k, i0 + first, last - first, l, k);
         }
-        for (int j = j0; j < j1; j += width) {
-            const int used = j1 - j < width ? j1 - j : width;
-            pack_strip(w, l, k, j, width, used);
+        for (int j = j0; j < j1; j += COLS) {
+            const struct product_block b = {l, k, j, j1 - j < COLS ? j1 - j : COLS,
+                                            part == 0 && !p->add};
+            pack_strips(w, &b);
             for (int t = 0; t < n_tiles; t++) {
                 par_split(i1 - i0, t, n_tiles, &first, &last);
-                if (!fresh)
-                    prefetch_sums(p, i0 + last, last - first, j);
-                multiply_tile(w, w->packed + (size_t)first * (size_t)k, i0 + first, last - first, j,
-                              width, used, k, fresh);
+                multiply_row_tile(w, &b, w->packed + (size_t)first * (size_t)k, i0 + first,
+                                  last - first, part == n_parts - 1);
             }
-            if (part == n_parts - 1 && p->finish != NULL)
-                p->finish(p->user, i0, i1 - i0, j, used);
         }
     }
 }

@@ -17,7 +17,7 @@ struct trial {
     struct product p;
     float *a, *b, *c, *want;
     size_t size_c;
-    int *finished; /* [m,n], how often */
+    int *finished; /* [m,n], how often, and often if its chain was not at its end */
     void *scratch[MAX_THREADS];
 };
 
@@ -34,8 +34,10 @@ static void count_finished(void *user, int row, int rows, int col, int cols)
 {
     struct trial *t = user;
     for (int i = row; i < row + rows; i++)
-        for (int j = col; j < col + cols; j++)
-            t->finished[i * t->p.n + j]++;
+        for (int j = col; j < col + cols; j++) {
+            const float got = t->c[i * t->p.ldc + j], want = t->want[i * t->p.ldc + j];
+            t->finished[i * t->p.n + j] += product_engine() != PRODUCT_OWN || got == want ? 1 : 100;
+        }
 }
 
 /* alpha is a power of two, so that nothing hangs on when it is multiplied. */
@@ -105,9 +107,10 @@ static void run_trial(struct trial *t)
 
 static const struct {
     int m, n, k;
-} shapes[] = {{1, 1, 1},     {3, 7, 2},    {14, 32, 16},  {15, 33, 17},   {5, 100, 385},
-              {40, 48, 800}, {97, 8, 61},  {8, 130, 400}, {1030, 17, 20}, {29, 64, 1},
-              {2, 257, 90},  {100, 16, 3}, {6, 15, 770},  {61, 61, 61}};
+} shapes[] = {{1, 1, 1},      {3, 7, 2},     {14, 32, 16},   {15, 33, 17},
+              {5, 100, 385},  {40, 48, 800}, {97, 8, 61},    {8, 130, 400},
+              {1030, 17, 20}, {29, 64, 1},   {2, 257, 90},   {100, 16, 3},
+              {6, 15, 770},   {61, 61, 61},  {30, 300, 390}, {1030, 270, 3}};
 
 static void every_element_is_one_chain(void **state)
 {

@@ -20,6 +20,18 @@ is "articles" '{"text":"River\n\nRivers of 5 kilometres (3.1 mi)."}
 xz -k dump.xml
 for t in 1 2 3; do prepare dump.xml.xz ids$t --threads $t >said; done
 is "packed, for any team" 1 "$(sha256sum ids?.bin | cut -d ' ' -f 1 | sort -u | wc -l)"
+# Large enough for many rounds of a team.
+text=$(for k in $(seq 60); do echo "Line $k of '''pages''', {{convert|7|km|mi}} &amp;ndash; [[a|b]] (, c) . "; done)
+{
+    echo '<mediawiki xml:lang="en">'
+    for i in $(seq 1500); do page "Page $i" 0 "" "$text"; done
+    echo '</mediawiki>'
+} >large.xml
+for t in 1 2 3; do prepare large.xml large$t.jsonl --threads $t >said; done
+is "a large one too" 1 "$(sha256sum large?.jsonl | cut -d ' ' -f 1 | sort -u | wc -l)"
+is "  with all pages in their order" "$(seq 1500 | paste -sd ' ')" "$(sed 's/{"text":"Page \([0-9]*\)\\n.*/\1/' large2.jsonl | paste -sd ' ')"
+is "  which are the same" 1 "$(sed 's/Page [0-9]*//' large2.jsonl | sort -u | wc -l)"
+rm large*
 head -c 300 dump.xml >cut.xml
 has "a dump that is cut off" "cut.xml line" "$(prepare cut.xml cut)"
 is "leaves no file" "" "$(ls -d cut.bin cut.idx .cut.preparing 2>/dev/null)"

@@ -15,7 +15,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SLOTS_PER_THREAD = 2, SMALL_BYTES = 1 << 16, NAME_BYTES = 200, REPORT_EVERY = 256 };
+enum {
+    SLOTS_PER_THREAD = 2,
+    FEWEST_SLOTS = 16,
+    SMALL_BYTES = 1 << 16,
+    NAME_BYTES = 200,
+    REPORT_EVERY = 256
+};
 
 struct worker {
     const struct intake *intake;
@@ -225,7 +231,23 @@ static int keep_whole_sources(struct worker *w, int failure)
     return rc == 0 ? err_set(failure, "%s", sentence) : rc;
 }
 
-/* What was read before a text failed counts: it is stored first. */
+/* What was encoded takes its place in the store, and the way is looked at. */
+static int finish_round(struct worker *w, int side)
+{
+    int rc = store_round(w, side);
+    w->filled[side] = 0;
+    if (rc == 0)
+        rc = check_tokens(w);
+    if (rc == 0)
+        rc = save_place(w);
+    return rc == 0 ? report_progress(w) : rc;
+}
+
+/*
+ * While the team encodes one side, the other is stored and then filled again: so the team has its
+ * next work as soon as it is done, and does not spin on the processor that this thread needs. What
+ * was read before a text failed counts: it is stored first.
+ */
 static int run_rounds(struct worker *w)
 {
     bool more = true;
@@ -234,21 +256,16 @@ static int run_rounds(struct worker *w)
     if (read != 0)
         snprintf(sentence, sizeof sentence, "%s", err_text());
     for (w->busy = 0; rc == 0 && w->filled[w->busy] > 0;) {
-        const int done = w->busy, other = !done;
-        w->filled[other] = 0;
+        const int other = !w->busy;
         atomic_store(&w->next, 0);
         par_start(encode_slots, w);
-        if (more && read == 0 && (read = fill_round(w, other, &more)) != 0)
+        rc = finish_round(w, other);
+        if (rc == 0 && more && read == 0 && (read = fill_round(w, other, &more)) != 0)
             snprintf(sentence, sizeof sentence, "%s", err_text());
         par_wait();
-        rc = store_round(w, done);
+        if (rc == 0 && w->filled[other] == 0)
+            rc = finish_round(w, w->busy);
         w->busy = other;
-        if (rc == 0)
-            rc = check_tokens(w);
-        if (rc == 0)
-            rc = save_place(w);
-        if (rc == 0)
-            rc = report_progress(w);
     }
     if (rc == 0 && read == ERR_INTERRUPTED)
         return report_progress(w);
@@ -308,6 +325,7 @@ int intake_run(const struct intake *t, struct store *s, struct store_place *plac
                        .saved_s = clock_s()};
     w.n_threads = par_threads();
     w.n_slots = SLOTS_PER_THREAD * w.n_threads;
+    w.n_slots = w.n_slots < FEWEST_SLOTS ? FEWEST_SLOTS : w.n_slots;
     w.words = mem_array((size_t)w.n_threads, sizeof *w.words);
     w.slots[0] = mem_array((size_t)w.n_slots, sizeof *w.slots[0]);
     w.slots[1] = mem_array((size_t)w.n_slots, sizeof *w.slots[1]);

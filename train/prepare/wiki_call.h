@@ -6,6 +6,7 @@
 #include "model/base/buf.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 struct wiki_day {
     int year, month, day;
@@ -31,6 +32,12 @@ typedef int wiki_show_fn(struct buf *out, const struct wiki_call *c);
 const char *wiki_at(const struct wiki_call *c, int i);
 /* The argument of this name, "" for none. */
 const char *wiki_named(const struct wiki_call *c, const char *key);
+
+/* Whether a name of a table is this one; most differ in their first byte. */
+static inline bool wiki_same(const char *a, const char *b)
+{
+    return *a == *b && strcmp(a, b) == 0;
+}
 
 /* Append digits with a comma between groups of three; text that is no number as it is. */
 int wiki_add_number(struct buf *out, const char *digits);

@@ -1,5 +1,7 @@
 #include "train/prepare/wiki_entity.h"
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
@@ -120,11 +122,27 @@ static size_t special_bytes(const char *text, size_t n, int32_t *code)
                : 0;
 }
 
+/* How many bytes there are that begin no entity and no special blank. */
+static size_t plain_run(const char *text, size_t n)
+{
+    static const bool marks[UCHAR_MAX + 1] = {
+        ['&'] = true, [0xc2] = true, [0xe2] = true, [0xef] = true};
+    size_t i = 0;
+    while (i < n && !marks[(unsigned char)text[i]])
+        i++;
+    return i;
+}
+
 int wiki_entities(struct buf *out, const char *text, size_t n)
 {
     int rc = 0;
     for (size_t i = 0; i < n && rc == 0;) {
-        size_t used = 0;
+        size_t used = plain_run(text + i, n - i);
+        if (used > 0) {
+            rc = buf_add(out, text + i, used);
+            i += used;
+            continue;
+        }
         int32_t code = text[i] == '&' ? read_entity(text + i, n - i, &used) : -1;
         if (code < 0)
             used = special_bytes(text + i, n - i, &code);

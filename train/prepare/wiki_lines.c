@@ -2,6 +2,7 @@
 
 #include "train/prepare/wiki_entity.h"
 
+#include <limits.h>
 #include <string.h>
 #include <strings.h>
 
@@ -77,11 +78,28 @@ static int add_closing(struct buf *out, size_t from)
     return 0;
 }
 
+/* How many bytes there are that stay as they are; a space between two of these does, too. */
+static size_t plain_run(const char *text, size_t n)
+{
+    static const bool marks[UCHAR_MAX + 1] = {
+        [' '] = true, ['\t'] = true, ['\n'] = true, ['\r'] = true,
+        [')'] = true, [','] = true,  [';'] = true,  ['.'] = true};
+    size_t i = 0;
+    while (i < n && (!marks[(unsigned char)text[i]] ||
+                     (text[i] == ' ' && i > 0 && text[i - 1] != ' ' && text[i - 1] != '(' &&
+                      i + 1 < n && !marks[(unsigned char)text[i + 1]])))
+        i++;
+    return i;
+}
+
 static int tidy_text(struct buf *out, const char *text, size_t n)
 {
     const size_t from = out->n;
     int rc = 0;
     for (size_t i = 0; i < n && rc == 0; i++) {
+        const size_t run = plain_run(text + i, n - i);
+        if ((rc = buf_add(out, text + i, run)) != 0 || (i += run) == n)
+            break;
         const char c = text[i];
         const bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
         if (blank && (out->n == from || ends_in(out, from, ' ') || ends_in(out, from, '(')))
@@ -96,7 +114,7 @@ static int tidy_text(struct buf *out, const char *text, size_t n)
     }
     while (ends_in(out, from, ' '))
         out->n--;
-    if (out->n > 0)
+    if (out->data != NULL)
         out->data[out->n] = '\0';
     return rc;
 }

@@ -2,6 +2,8 @@
 
 #include "model/base/buf.h"
 
+#include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { REACH = 64 }; /* how deep a closing one looks for its opening */
@@ -55,11 +57,16 @@ static char top_kind(const struct match *m)
     return o.kind;
 }
 
+static const bool is_bracket[UCHAR_MAX + 1] = {
+    ['{'] = true, ['}'] = true, ['['] = true, [']'] = true, ['|'] = true};
+
 int wiki_match(uint32_t *close, const char *text, size_t n)
 {
     struct match m = {.close = close, .text = text, .n = n};
     int rc = 0;
     for (size_t i = 0; i + 1 < n && rc == 0; i++) {
+        if (!is_bracket[(unsigned char)text[i]])
+            continue;
         const char a = text[i], b = text[i + 1];
         size_t used = 1;
         if (a == '{' && b == '{')

@@ -139,7 +139,7 @@ static const struct {
 wiki_show_fn *wiki_measures_find(const char *name)
 {
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        if (strcmp(shown[i].name, name) == 0)
+        if (wiki_same(shown[i].name, name))
             return shown[i].show;
     return NULL;
 }

@@ -1,5 +1,7 @@
 #include "train/prepare/wiki_signs.h"
 
+#include "train/prepare/wiki_call.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -112,7 +114,7 @@ const char *wiki_language(const char *name)
     if (strncmp(name, "lang-", 5) != 0)
         return NULL;
     for (size_t i = 0; i < COUNT(languages); i++)
-        if (strcmp(languages[i].code, name + 5) == 0)
+        if (wiki_same(languages[i].code, name + 5))
             return languages[i].name;
     return "";
 }
@@ -120,7 +122,7 @@ const char *wiki_language(const char *name)
 const char *wiki_sign(const char *name)
 {
     for (size_t i = 0; i < COUNT(signs); i++)
-        if (strcmp(signs[i].name, name) == 0)
+        if (wiki_same(signs[i].name, name))
             return signs[i].text;
     return NULL;
 }
@@ -128,7 +130,7 @@ const char *wiki_sign(const char *name)
 const char *wiki_money(const char *name)
 {
     for (size_t i = 0; i < COUNT(money); i++)
-        if (strcmp(money[i].name, name) == 0)
+        if (wiki_same(money[i].name, name))
             return money[i].sign;
     return NULL;
 }

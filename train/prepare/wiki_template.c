@@ -307,7 +307,7 @@ void wiki_template_name(char *out, size_t size, const char *name, size_t n)
 static wiki_show_fn *find_show(const char *name)
 {
     for (size_t i = 0; i < COUNT(shown); i++)
-        if (strcmp(shown[i].name, name) == 0)
+        if (wiki_same(shown[i].name, name))
             return shown[i].show;
     wiki_show_fn *show = wiki_measures_find(name);
     return show != NULL ? show : wiki_numbers_find(name);

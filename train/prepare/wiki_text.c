@@ -13,6 +13,7 @@
 #include "train/prepare/wiki_template.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -121,7 +122,7 @@ static int add_template(struct buf *out, const struct page *p, struct range r, i
     if (depth >= DEPTH_MAX || !wiki_template_shows(p->text + r.from, end - r.from))
         return 0;
     wiki_template_name(name, sizeof name, p->text + r.from, end - r.from);
-    int rc = 0;
+    int rc = buf_reserve(&texts, r.to - end);
     for (size_t from = end; from < r.to && rc == 0;) {
         const size_t next = find_outer(p, (struct range){from + 1, r.to}, '|');
         rc = add_argument(&texts, &a, p, (struct range){from + 1, next}, depth);
@@ -237,12 +238,28 @@ static bool is_pair(const struct page *p, size_t at, size_t to)
     return at + 1 < to && c == p->text[at + 1] && strchr("[]{}", c) != NULL && c != '\0';
 }
 
+/* How many bytes there are that mean themselves. */
+static size_t plain_run(const char *text, size_t n)
+{
+    static const bool marks[UCHAR_MAX + 1] = {
+        ['['] = true, [']'] = true, ['{'] = true, ['}'] = true, ['\''] = true, ['_'] = true};
+    size_t i = 0;
+    while (i < n && !marks[(unsigned char)text[i]])
+        i++;
+    return i;
+}
+
 static int add_inline(struct buf *out, const struct page *p, struct range r, int depth)
 {
     int rc = 0;
     for (size_t i = r.from; i < r.to && rc == 0;) {
         const char c = p->text[i];
-        size_t used = 0;
+        size_t used = plain_run(p->text + i, r.to - i);
+        if (used > 0) {
+            rc = buf_add(out, p->text + i, used);
+            i += used;
+            continue;
+        }
         if (p->close[i] != 0 && p->close[i] + 2 <= r.to) {
             rc = add_bracketed(out, p, i, depth, &i);
             continue;
@@ -270,12 +287,16 @@ int wiki_text(struct buf *out, const char *text, size_t n, const struct wiki_day
     uint32_t *close = NULL;
     if (n > WIKI_TEXT_MOST)
         return err_set(ERR_RANGE, "a page has %zu bytes, expected at most %zu", n, WIKI_TEXT_MOST);
-    int rc = wiki_strip(&plain, text, n);
+    int rc = buf_reserve(&plain, n);
+    if (rc == 0)
+        rc = wiki_strip(&plain, text, n);
     if (rc == 0 && (close = mem_array(plain.n + 2, sizeof *close)) == NULL)
         rc = ERR_NOMEM;
     if (rc == 0)
         rc = wiki_match(close, buf_text(&plain), plain.n);
     const struct page p = {buf_text(&plain), close, today};
+    if (rc == 0)
+        rc = buf_reserve(&lines, plain.n);
     if (rc == 0)
         rc = add_inline(&lines, &p, (struct range){0, plain.n}, 0);
     if (rc == 0)

@@ -4,6 +4,7 @@
 #include "model/base/clock.h"
 #include "model/base/mem.h"
 #include "train/prepare/wiki_expr.h"
+#include "train/prepare/wiki_lines.h"
 #include "train/prepare/wiki_text.h"
 
 struct row {
@@ -192,6 +193,59 @@ static void expressions_have_values(void **state)
     buf_release(&deep);
 }
 
+/* What wiki_tidy does, one byte after the other. */
+static void tidy_slowly(struct buf *out, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const bool blank = strchr(" \t\n\r", text[i]) != NULL;
+        const char last = out->n == 0 ? '\0' : out->data[out->n - 1];
+        const bool ends = i + 1 == n || strchr(" \n)", text[i + 1]) != NULL;
+        if (blank && (last == '\0' || last == ' ' || last == '('))
+            continue;
+        if (text[i] == ')') {
+            while (out->n > 0 && strchr(" ,;", out->data[out->n - 1]) != NULL)
+                out->n--;
+            if (out->n > 0 && out->data[out->n - 1] == '(')
+                out->n--;
+            else
+                assert_ok(buf_char(out, ')'));
+        } else if (strchr(",;.", text[i]) != NULL && ends && (last == ' ' || last == '(')) {
+            while (out->n > 0 && out->data[out->n - 1] == ' ')
+                out->n--;
+            const char before = out->n == 0 ? '\0' : out->data[out->n - 1];
+            if (before != '(' && (text[i] == '.' || (before != ',' && before != ';')))
+                assert_ok(buf_char(out, text[i]));
+        } else {
+            assert_ok(buf_char(out, blank ? ' ' : text[i]));
+        }
+    }
+    while (out->n > 0 && out->data[out->n - 1] == ' ')
+        out->n--;
+    assert_ok(buf_char(out, '\0'));
+}
+
+/* All texts of a few bytes that matter: whole runs are copied, and that changes nothing. */
+static void runs_are_tidied_like_bytes(void **state)
+{
+    (void)state;
+    static const char letters[] = "a \t(),.";
+    enum { BASE = sizeof letters - 1, LONGEST = 7 };
+    struct buf fast = {0}, slow = {0};
+    for (size_t n = 1, all = BASE; n <= LONGEST; n++, all *= BASE)
+        for (size_t number = 0; number < all; number++) {
+            char text[LONGEST + 1] = "";
+            for (size_t i = 0, left = number; i < n; i++, left /= BASE)
+                text[i] = letters[left % BASE];
+            fast.n = slow.n = 0;
+            assert_ok(wiki_tidy(&fast, text, n));
+            tidy_slowly(&slow, text, n);
+            if (strcmp(buf_text(&fast), slow.data) != 0)
+                fail_msg("\"%s\" is \"%s\", expected \"%s\"", text, fast.data, slow.data);
+        }
+    buf_release(&fast);
+    buf_release(&slow);
+}
+
 /* Brackets that do not belong together, too deep, or without an end: some text, and soon. */
 static void any_bytes_are_taken(void **state)
 {
@@ -217,9 +271,10 @@ static void any_bytes_are_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(marks_go_and_text_stays), cmocka_unit_test(lines_become_blocks),
-        cmocka_unit_test(numbers_do_not_vanish),   cmocka_unit_test(numbers_are_worked_out),
-        cmocka_unit_test(expressions_have_values), cmocka_unit_test(any_bytes_are_taken),
+        cmocka_unit_test(marks_go_and_text_stays),    cmocka_unit_test(lines_become_blocks),
+        cmocka_unit_test(numbers_do_not_vanish),      cmocka_unit_test(numbers_are_worked_out),
+        cmocka_unit_test(expressions_have_values),    cmocka_unit_test(any_bytes_are_taken),
+        cmocka_unit_test(runs_are_tidied_like_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,6 +74,8 @@ void tokenizer_free(struct tokenizer *t)
     mem_free(t);
 }
 
+enum { AHEAD = 16 };
+
 /* Of one call. */
 struct encode_scratch {
     struct bpe_scratch bpe;
@@ -143,20 +145,38 @@ static int encode_cached(const struct tokenizer *t, struct ids *out, struct enco
     return rc;
 }
 
+/* The next words, up to AHEAD; the processor is told to fetch what the cache has of them. */
+static int find_words(size_t words[AHEAD], const struct encode_scratch *s, const char *text,
+                      size_t n)
+{
+    int k = 0;
+    for (size_t at = 0; at < n && k < AHEAD; at += words[k++]) {
+        words[k] = pretokenize_next(text + at, n - at);
+        if (s->cache == NULL || words[k] > CACHED_BYTES)
+            continue;
+        const struct cached_word key = word_cache_key(text + at, words[k]);
+        __builtin_prefetch(word_cache_place(s->cache, &key));
+    }
+    return k;
+}
+
 static int encode_text(const struct tokenizer *t, struct ids *out, struct encode_scratch *s,
                        const char *text, size_t n)
 {
+    size_t words[AHEAD];
     int rc = 0;
     while (n > 0 && rc == 0) {
-        const size_t word = pretokenize_next(text, n);
-        const bool cached = s->cache != NULL && word <= CACHED_BYTES;
-        const size_t room = cached ? CACHED_BYTES : word;
-        if (out->cap - out->n < room && (rc = ids_reserve(out, room)) != 0)
-            return rc;
-        rc = cached ? encode_cached(t, out, s, text, word)
-                    : encode_word(t, out, &s->bpe, text, word);
-        text += word;
-        n -= word;
+        const int n_words = find_words(words, s, text, n);
+        for (int k = 0; k < n_words && rc == 0; k++) {
+            const bool cached = s->cache != NULL && words[k] <= CACHED_BYTES;
+            const size_t room = cached ? CACHED_BYTES : words[k];
+            if (out->cap - out->n < room && (rc = ids_reserve(out, room)) != 0)
+                return rc;
+            rc = cached ? encode_cached(t, out, s, text, words[k])
+                        : encode_word(t, out, &s->bpe, text, words[k]);
+            text += words[k];
+            n -= words[k];
+        }
     }
     return rc;
 }

@@ -19,6 +19,7 @@ enum {
     SLOTS_PER_THREAD = 2,
     FEWEST_SLOTS = 16,
     SMALL_BYTES = 1 << 16,
+    MOST_PARTS = 1024,
     NAME_BYTES = 200,
     REPORT_EVERY = 256
 };
@@ -60,7 +61,7 @@ static int fill_slot(struct worker *w, struct slot *s, bool *more)
 {
     int rc = 0;
     s->n = s->text.n = 0;
-    while (s->text.n < SMALL_BYTES && rc == 0) {
+    while (s->text.n < SMALL_BYTES && s->n < MOST_PARTS && rc == 0) {
         struct part p = {0};
         rc = text_reader_next(&w->reader, &w->chunk, &p.ends, &p.source);
         if (rc != 0)

@@ -7,12 +7,15 @@
 
 #include <string.h>
 
-enum { READ_BYTES = 1 << 18 };
+/* Of the store. */
+struct views {
+    struct spool_view ends, data;
+};
 
 /* The bytes of the store as ids. */
 static int add_ids(const struct deal *d, struct output *o, const char *bytes, size_t n)
 {
-    token_id ids[READ_BYTES / 16];
+    token_id ids[SPOOL_VIEW_BYTES / 16];
     const size_t most = sizeof ids / sizeof *ids, all = n / (size_t)d->id_bytes;
     int rc = 0;
     for (size_t done = 0; done < all && rc == 0;) {
@@ -32,13 +35,14 @@ static int add_ids(const struct deal *d, struct output *o, const char *bytes, si
     return rc;
 }
 
-static int deal_document(const struct deal *d, struct output *o, uint64_t i, char *block)
+static int deal_document(const struct deal *d, struct output *o, uint64_t i, struct views *v)
 {
     uint64_t at, left;
-    int rc = store_find(d->store, i, &at, &left);
+    const char *block;
+    int rc = store_find(d->store, &v->ends, i, &at, &left);
     while (left > 0 && rc == 0) {
-        const size_t part = left < READ_BYTES ? (size_t)left : READ_BYTES;
-        rc = spool_read(&d->store->data, block, at, part);
+        const size_t part = left < SPOOL_VIEW_BYTES ? (size_t)left : SPOOL_VIEW_BYTES;
+        rc = spool_look(&v->data, &block, &d->store->data, at, part);
         if (rc == 0)
             rc = d->text ? output_add_text(o, block, part) : add_ids(d, o, block, part);
         at += part;
@@ -63,7 +67,7 @@ static int choose_part(const struct deal *d, uint64_t dealt)
     return best;
 }
 
-static int deal_documents(const struct deal *d, const unsigned char *bits, char *block)
+static int deal_documents(const struct deal *d, const unsigned char *bits, struct views *v)
 {
     struct permutation order;
     uint64_t dealt = 0;
@@ -73,7 +77,7 @@ static int deal_documents(const struct deal *d, const unsigned char *bits, char 
         const uint64_t at = d->shuffle ? permutation_at(&order, i) : i;
         if (bits != NULL && (bits[at / 8] >> at % 8 & 1))
             continue;
-        rc = deal_document(d, d->outputs[choose_part(d, dealt++)], at, block);
+        rc = deal_document(d, d->outputs[choose_part(d, dealt++)], at, v);
         if (rc == 0 && i % 64 == 0)
             rc = progress_step(d->progress, "writing documents", i, d->store->n);
     }
@@ -84,15 +88,16 @@ int deal_run(const struct deal *d, uint64_t *duplicates)
 {
     const bool leave_out = d->duplicates != DUPLICATES_KEEP;
     unsigned char *bits = leave_out ? mem_alloc((size_t)(d->store->n / 8 + 1)) : NULL;
-    char *block = mem_alloc(READ_BYTES);
-    int rc = block == NULL || (leave_out && bits == NULL) ? ERR_NOMEM : 0;
+    struct views views = {0};
+    int rc = leave_out && bits == NULL ? ERR_NOMEM : 0;
     *duplicates = 0;
     if (rc == 0 && leave_out)
         rc = duplicates_find(bits, duplicates, d->store, d->duplicates == DUPLICATES_NEAR,
                              DUPLICATES_MEMORY, d->progress);
     if (rc == 0)
-        rc = deal_documents(d, bits, block);
+        rc = deal_documents(d, bits, &views);
     mem_free(bits);
-    mem_free(block);
+    spool_view_release(&views.ends);
+    spool_view_release(&views.data);
     return rc;
 }

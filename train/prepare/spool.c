@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FLUSH_BYTES = 1 << 20, NAME_BYTES = 200 };
+enum { FLUSH_BYTES = 1 << 20, GAP_BYTES = 4096, NAME_BYTES = 200 };
 
 int spool_open(struct spool *s, const char *path, uint64_t bytes)
 {
@@ -79,6 +79,32 @@ int spool_sync(struct spool *s)
 {
     int rc = spool_flush(s);
     return rc == 0 && fsync(s->fd) != 0 ? file_error("write", s->path) : rc;
+}
+
+void spool_view_release(struct spool_view *v)
+{
+    mem_free(v->block);
+    *v = (struct spool_view){0};
+}
+
+int spool_look(struct spool_view *v, const char **out, const struct spool *s, uint64_t offset,
+               size_t n)
+{
+    const bool ahead = offset + GAP_BYTES > v->next && offset < v->next + GAP_BYTES;
+    int rc = 0;
+    v->next = offset + n;
+    if (v->block == NULL && (v->block = mem_alloc(SPOOL_VIEW_BYTES)) == NULL)
+        return ERR_NOMEM;
+    if (offset < v->from || offset + n > v->from + v->n) {
+        const uint64_t left = s->at > offset ? s->at - offset : 0;
+        const size_t more = left < SPOOL_VIEW_BYTES ? (size_t)left : SPOOL_VIEW_BYTES;
+        v->from = offset;
+        v->n = ahead && more > n ? more : n;
+        if ((rc = spool_read(s, v->block, offset, v->n)) != 0)
+            v->n = 0;
+    }
+    *out = v->block + (offset - v->from);
+    return rc;
 }
 
 int spool_read(const struct spool *s, void *dst, uint64_t offset, size_t n)

@@ -27,4 +27,18 @@ int spool_sync(struct spool *s);
 /* Read n bytes at offset; nothing of these is pending. */
 int spool_read(const struct spool *s, void *dst, uint64_t offset, size_t n);
 
+enum { SPOOL_VIEW_BYTES = 1 << 18 };
+/* A stretch of a spool in memory, of one that does not change meanwhile. Where the next bytes are
+ * asked for closely behind the last ones, more are read at once. Zeroed to begin with. */
+struct spool_view {
+    char *block;   /* [SPOOL_VIEW_BYTES]; owned */
+    uint64_t from; /* [from, from + n) of the spool are in it */
+    size_t n;
+    uint64_t next; /* behind what was asked for last */
+};
+void spool_view_release(struct spool_view *v);
+/* *out: n bytes at offset, at most SPOOL_VIEW_BYTES, until the next call. Nothing is pending. */
+int spool_look(struct spool_view *v, const char **out, const struct spool *s, uint64_t offset,
+               size_t n);
+
 #endif

@@ -256,13 +256,17 @@ int store_rewind(struct store *s, struct store_place *place)
     return rc == 0 ? spool_cut(&s->marks, s->n * s->mark_bytes) : rc;
 }
 
-int store_find(const struct store *s, uint64_t i, uint64_t *first, uint64_t *bytes)
+int store_find(const struct store *s, struct spool_view *ends, uint64_t i, uint64_t *first,
+               uint64_t *bytes)
 {
-    uint64_t ends[2] = {0};
-    int rc = i == 0 ? spool_read(&s->ends, &ends[1], 0, sizeof ends[1])
-                    : spool_read(&s->ends, ends, (i - 1) * sizeof *ends, sizeof ends);
-    *first = ends[0];
-    *bytes = ends[1] - ends[0];
+    const char *at;
+    uint64_t both[2] = {0};
+    int rc = i == 0 ? spool_look(ends, &at, &s->ends, 0, sizeof both[1])
+                    : spool_look(ends, &at, &s->ends, (i - 1) * sizeof *both, sizeof both);
+    if (rc == 0)
+        memcpy(&both[i == 0], at, i == 0 ? sizeof both[1] : sizeof both);
+    *first = both[0];
+    *bytes = both[1] - both[0];
     return rc;
 }
 

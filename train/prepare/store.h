@@ -74,8 +74,9 @@ int store_save(struct store *s, const struct store_place *place);
 /* Save that only what there was when the file in progress began counts. */
 int store_rewind(struct store *s, struct store_place *place);
 
-/* Where document i lies, of those that count. */
-int store_find(const struct store *s, uint64_t i, uint64_t *first, uint64_t *bytes);
+/* Where document i lies, of those that count. ends: of s->ends. */
+int store_find(const struct store *s, struct spool_view *ends, uint64_t i, uint64_t *first,
+               uint64_t *bytes);
 /* The marks of documents first .. first + n - 1, n * mark_bytes. */
 int store_marks(const struct store *s, void *out, uint64_t first, size_t n);
 

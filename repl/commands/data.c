@@ -207,7 +207,25 @@ static void show_counts(const struct dataset *d, const struct data_summary *s, b
     wrap_row("tokens", text);
 }
 
-static int show_dataset(const struct dataset *d, const struct data_tokenizer *t, bool shell)
+/* What the files are noted to be of, where that is not what shows them. */
+static int show_other_tokenizer(const struct token_note *note, const struct data_tokenizer *t)
+{
+    char text[400], shown[200];
+    bool same = false;
+    int rc = note->name[0] == '\0' ? 0 : token_note_compare(&same, note, t->tokenizer);
+    if (rc != 0 || same || note->name[0] == '\0')
+        return rc;
+    snprintf(text, sizeof text,
+             t->n_vocab == 0 ? "the ids are of the tokenizer of %s, which is not there now or "
+                                    "has changed"
+                                  : "the ids are of another tokenizer, that of %s",
+             file_show(shown, sizeof shown, note->name));
+    wrap_row("look at", text);
+    return 0;
+}
+
+static int show_dataset(const struct dataset *d, const struct data_tokenizer *t,
+                        const struct token_note *note, bool shell)
 {
     static const struct data_tokenizer none;
     char text[160];
@@ -220,6 +238,8 @@ static int show_dataset(const struct dataset *d, const struct data_tokenizer *t,
     /* Of another vocabulary: what its ids are is not known. */
     int rc = show_documents(d, s.most < t->n_vocab ? t : &none);
     bool readable = t->tokenizer != NULL && s.most < tokenizer_size(t->tokenizer);
+    if (rc == 0)
+        rc = show_other_tokenizer(note, t);
     if (rc == 0 && t->n_vocab == 0)
         show_how_to_read(&s, shell);
     return rc == 0 && readable ? show_beginning(d, t->tokenizer) : rc;
@@ -306,18 +326,23 @@ static bool has_texts(const char *path)
     return has;
 }
 
-/* In the shell a tokenizer is opened where one is named; texts need one anyhow. */
+/* In the shell a tokenizer is opened where one is named; texts need one anyhow, and token files may
+ * say theirs. */
 static int show_info(struct repl *r, const struct call *c, const char *tokenizer)
 {
     struct dataset d = {0};
     struct data_tokenizer t = {0};
+    struct token_note note;
     const char *path = c->words[1];
     const bool open = data_tokenizer_is_named(r, tokenizer) || has_texts(path);
-    int rc = open ? data_tokenizer_open(&t, r, tokenizer) : 0;
+    token_note_read(&note, path);
+    int rc = open                   ? data_tokenizer_open(&t, r, tokenizer)
+             : note.name[0] != '\0' ? data_tokenizer_open_noted(&t, r, &note)
+                                    : 0;
     if (rc == 0)
         rc = open_data(&d, path, &t);
     if (rc == 0)
-        rc = show_dataset(&d, &t, c->shell);
+        rc = show_dataset(&d, &t, &note, c->shell);
     dataset_close(&d);
     data_tokenizer_close(&t);
     return rc;

@@ -238,11 +238,14 @@ static int convert_files(struct repl *r, const struct request *q, const struct t
     return rc;
 }
 
-static int prepare_files(struct repl *r, const struct request *q, const struct tokenizer *t)
+static int prepare_files(struct repl *r, const struct request *q, const struct data_tokenizer *from)
 {
     struct prepare_report report = {0};
+    struct prepare_config config = q->config; /* borrows its texts */
+    const struct tokenizer *t = from->tokenizer;
+    config.opened_by = from->name;
     const double begun = clock_s();
-    int rc = prepare_run(&report, &q->config, buf_text(&q->in), q->out, t,
+    int rc = prepare_run(&report, &config, buf_text(&q->in), q->out, t,
                          r->options.settings.call.force, progress_show());
     progress_wipe();
     if (rc == 0)
@@ -266,7 +269,7 @@ static int make_of(struct repl *r, const struct request *q, bool tokens, bool co
     if (rc == 0 && (!tokens || named || makes_text(q)))
         rc = data_tokenizer_open(&t, r, q->config.tokenizer);
     if (rc == 0)
-        rc = converts ? convert_files(r, q, t.tokenizer) : prepare_files(r, q, t.tokenizer);
+        rc = converts ? convert_files(r, q, t.tokenizer) : prepare_files(r, q, &t);
     if (rc == 0 && tokens && makes_text(q) && !named)
         wrap_row("look at", "the ids were read by the tokenizer of the model that ships with "
                             "prattle; tokenizer=PATH names another");

@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/progress.h"
+#include "weights/hub/environment.h"
 #include "weights/open.h"
 
 #include <string.h>
@@ -17,6 +18,8 @@ bool data_tokenizer_is_named(const struct repl *r, const char *path)
 static int open_source(struct data_tokenizer *d, const char *path)
 {
     int rc = source_open(&d->source, path, 0, false, progress_show());
+    if (rc == 0)
+        rc = (d->name = mem_strdup(path)) == NULL ? ERR_NOMEM : 0;
     if (rc != 0)
         return rc;
     d->tokenizer = d->source.tokenizer;
@@ -49,15 +52,35 @@ int data_tokenizer_open(struct data_tokenizer *d, const struct repl *r, const ch
         return open_named(d, path);
     if (r->model == NULL)
         return repl_finds_model(r) ? open_source(d, r->options.settings.device.model) : 0;
+    if ((d->name = mem_strdup(r->model->source)) == NULL)
+        return ERR_NOMEM;
     d->tokenizer = r->model->tokenizer;
     d->n_vocab = r->model->config.n_vocab;
     d->has_model = true;
     return 0;
 }
 
+int data_tokenizer_open_noted(struct data_tokenizer *d, const struct repl *r,
+                              const struct token_note *n)
+{
+    bool same = false;
+    *d = (struct data_tokenizer){0};
+    hub_set_offline(true);
+    int rc = open_source(d, n->name);
+    hub_set_offline(r->options.settings.device.offline);
+    if (rc == 0)
+        rc = token_note_compare(&same, n, d->tokenizer);
+    if (same)
+        return 0;
+    data_tokenizer_close(d);
+    return rc == ERR_NOMEM ? rc : 0;
+}
+
 void data_tokenizer_close(struct data_tokenizer *d)
 {
     source_close(&d->source);
+    mem_free(d->name);
+    *d = (struct data_tokenizer){0};
 }
 
 int data_tokenizer_take(const struct call *c, const char **path)

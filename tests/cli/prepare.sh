@@ -44,6 +44,38 @@ for form in nanogpt:nanoGPT llmc:llm.c; do
     is "  and gives back" "x-back: 4 documents" "$(field wrote "$said" | cut -d , -f 1)"
     is "  without that" "" "$(field 'look at' "$said")"
 done
+# Which tokenizer the ids are of stands in an attribute of the file, where the file system has such.
+if [ "$(perl -e '$n = `uname -m` =~ /x86_64/ ? 188 : 5; ($f, $k, $v) = ("attribute", "user.a", "b"); open F, ">$f";
+    print syscall($n, $f, $k, $v, 1, 0)')" = 0 ]; then
+    begins() { field begins "$("$PRATTLE" data info "$@" 2>&1)"; }
+    mkdir noted; prepare texts/b.jsonl noted/m >said.m; prepare texts/b.jsonl noted/t.tfrecord >said.m
+    is "data info knows the tokenizer by itself" "$(begins noted/m --model $MODEL)" "$(begins noted/m)"
+    is "  which shows the words" "Third." "$(begins noted/m | cut -d '<' -f 1)"
+    is "  and of a record file" "$(begins noted/m)" "$(begins noted/t.tfrecord)"
+    "$PRATTLE" data convert noted/m noted/c.bin format=nanogpt >said.m 2>&1
+    "$PRATTLE" data prepare noted/m noted/s shuffle=on >said.m 2>&1
+    is "  and of what is made of it" "$(begins noted/m) $(begins noted/m)" "$(begins noted/c.bin) $(begins noted/s)"
+    is "  of several files" "$(begins noted/m)$(begins noted/m)" "$(begins noted/m,noted/c.bin)"
+    mv noted/m.bin noted/n.bin; mv noted/m.idx noted/n.idx
+    is "  under another name" "$(begins noted/c.bin)" "$(begins noted/n)"
+    "$PRATTLE" tokenizer train "$OLDPWD/README.md" vocabulary --vocab-size 300 >said.m 2>&1
+    "$PRATTLE" data prepare texts/b.jsonl noted/v tokenizer=vocabulary >said.m 2>&1
+    is "a folder's tokenizer, from anywhere" "Third." "$(cd noted; begins v | cut -d '<' -f 1)"
+    has "another one is named" "look at the ids are of another tokenizer, that of" "$("$PRATTLE" data info noted/v --model $MODEL | tr -s ' ')"
+    is "and not where it is the same" "" "$("$PRATTLE" data info noted/v tokenizer=vocabulary | grep another)"
+    "$PRATTLE" tokenizer train "$OLDPWD/LICENSE" vocabulary --vocab-size 300 --force >said.m 2>&1
+    has "one that has changed shows no words" "$TMPDIR/vocabulary, which is not there now or has changed" \
+        "$("$PRATTLE" data info noted/v | tr -s ' \n' ' ')"
+    has "  but how to see them" "--model PATH" "$(begins noted/v)"
+    rm -r vocabulary
+    has "nor one that is gone" "$TMPDIR/vocabulary, which is not there now or has changed" "$("$PRATTLE" data info noted/v | tr -s ' \n' ' ')"
+    rm -r noted said.m
+else
+    echo "# left out: which tokenizer ids are of (needs a file system with extended attributes)"
+fi
+rm -f attribute
+# Copied, they have no attributes, as those of other programs.
+cat x-nanogpt.bin >copy; mv copy x-nanogpt.bin
 is "nanoGPT's documents only with the tokenizer" "known only with the tokenizer" "$(field documents "$("$PRATTLE" data info x-nanogpt.bin)")"
 has "which convert says" "look at where documents end only the tokenizer of these ids says" \
     "$("$PRATTLE" data convert x-nanogpt.bin x-back --force 2>&1 | tr -s ' \n' ' ')"

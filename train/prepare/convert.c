@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/sha256.h"
+#include "train/data/token_note.h"
 #include "train/data/tokenizer_hash.h"
 #include "train/prepare/placing.h"
 #include "train/prepare/token_documents.h"
@@ -64,9 +65,13 @@ static int name_command(struct conversion *c, enum output_format f, const char *
 }
 
 /* Killed in between, the same command takes back what is in its place. */
-static int commit_output(struct conversion *c)
+static int commit_output(struct conversion *c, const char *in)
 {
     int fds[2], lock;
+    struct token_note note = {0};
+    if (c->out.format != OUTPUT_JSON_LINES)
+        token_note_read(&note, in);
+    token_note_write(&note, output_fd(&c->out));
     int rc = placing_begin(&lock, c->folder);
     if (rc == 0) {
         const int n = output_fds(&c->out, fds);
@@ -112,7 +117,7 @@ int convert_run(struct convert_report *r, enum output_format f, const char *in, 
         r->documents = c.out.n_documents;
         r->tokens = c.out.n_tokens;
         r->joins = output_joins(&c.out);
-        rc = commit_output(&c);
+        rc = commit_output(&c, in);
     }
     output_abandon(&c.out);
     token_documents_close(d);

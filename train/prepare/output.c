@@ -346,10 +346,15 @@ static int delete_old_index(const struct output *o)
     return rc;
 }
 
+int output_fd(const struct output *o)
+{
+    return o->format == OUTPUT_MEGATRON ? o->megatron.bin.fd : o->file.fd;
+}
+
 int output_fds(const struct output *o, int list[2])
 {
     const bool megatron = o->format == OUTPUT_MEGATRON;
-    list[0] = megatron ? o->megatron.bin.fd : o->file.fd;
+    list[0] = output_fd(o);
     list[1] = megatron ? o->megatron.idx.fd : o->index.fd;
     return 1 + (list[1] >= 0);
 }

@@ -71,6 +71,8 @@ int output_end(struct output *o);
 bool output_joins(const struct output *o);
 /* The descriptors of its files, which it has until it is committed; their count. */
 int output_fds(const struct output *o, int list[2]);
+/* That with the ids, or the text. */
+int output_fd(const struct output *o);
 int output_commit(struct output *o);
 void output_abandon(struct output *o); /* harmless after a commit */
 

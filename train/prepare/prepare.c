@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "model/base/sha256.h"
 #include "train/data/source.h"
+#include "train/data/token_note.h"
 #include "train/data/tokenizer_hash.h"
 #include "train/prepare/deal.h"
 #include "train/prepare/intake.h"
@@ -34,6 +35,7 @@ struct preparation {
     char command[SHA256_HEX];   /* what OUT depends on */
     char *paths[PREPARE_PARTS]; /* owned */
     struct output outputs[PREPARE_PARTS];
+    struct token_note note; /* of them */
     struct prepare_report *report;
 };
 
@@ -282,11 +284,24 @@ static int open_outputs(struct preparation *p, bool force)
     return rc;
 }
 
+/* Of the tokenizer that made the ids. */
+static int note_tokenizer(struct preparation *p, const char *in)
+{
+    if (p->text || (!p->from_tokens && p->config->opened_by == NULL))
+        return 0;
+    if (!p->from_tokens)
+        return token_note_make(&p->note, p->config->opened_by, p->tokenizer);
+    token_note_read(&p->note, in);
+    return 0;
+}
+
 static int note_outputs(const struct preparation *p)
 {
     int fds[2 * PREPARE_PARTS], n = 0;
-    for (int i = 0; i < p->report->n_parts; i++)
+    for (int i = 0; i < p->report->n_parts; i++) {
+        token_note_write(&p->note, output_fd(&p->outputs[i]));
         n += output_fds(&p->outputs[i], fds + n);
+    }
     return placing_write(p->folder, p->command, fds, (size_t)n);
 }
 
@@ -353,6 +368,8 @@ int prepare_run(struct prepare_report *report, const struct prepare_config *c, c
     int rc = prepare_shares(c, shares, &n);
     if (rc == 0)
         rc = open_input(&a, in);
+    if (rc == 0)
+        rc = note_tokenizer(&a, in);
     if (rc == 0)
         rc = name_outputs(&a, out, n, force);
     if (rc == 0)

@@ -17,8 +17,9 @@ struct prepare_config {
     int min_length;   /* characters of a document, or its tokens; shorter ones are left out */
     int duplicates;
     bool shuffle;
-    uint64_t seed;   /* of the shuffled order */
-    char *tokenizer; /* path of what has it; "": that of the model */
+    uint64_t seed;         /* of the shuffled order */
+    char *tokenizer;       /* path of what has it; "": that of the model */
+    const char *opened_by; /* what the tokenizer was opened by, no setting; NULL: not known */
 };
 /* Its rows, for words KEY=VALUE; the texts are owned by the struct. */
 extern const struct settings_table prepare_settings;

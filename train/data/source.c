@@ -404,6 +404,11 @@ void data_sources_note(const struct data_sources *s, const struct progress *p)
     data_note_binary(s->n_binary, s->binary, p);
 }
 
+char *data_source_file(const struct data_source *s)
+{
+    return s->kind == DATA_MEGATRON ? megatron_path(s->path, ".bin") : mem_strdup(s->path);
+}
+
 char *data_list_path(const char *path)
 {
     struct buf out = {0};

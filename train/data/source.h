@@ -50,6 +50,8 @@ struct data_sources {
  */
 int data_sources_find(struct data_sources *out, const char *paths);
 void data_sources_release(struct data_sources *s);
+/* The path of the file with its texts or ids, in fresh memory: Megatron's .bin. */
+char *data_source_file(const struct data_source *s);
 /* The path as a list of one path, escaped, in fresh memory. */
 char *data_list_path(const char *path);
 

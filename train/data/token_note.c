@@ -47,16 +47,13 @@ void token_note_write(const struct token_note *n, int fd)
     fsetxattr(fd, attribute, value, (size_t)bytes, 0);
 }
 
-/* Of a file, or of Megatron's .bin and .idx, whose name may stand without them. */
-static void read_file_note(struct token_note *n, const char *path)
+static void read_file_note(struct token_note *n, const struct data_source *s)
 {
     char value[sizeof *n];
     *n = (struct token_note){0};
-    char *bin = mem_sprintf("%s.bin", path);
-    ssize_t bytes = getxattr(path, attribute, value, sizeof value - 1);
-    if (bytes < 0 && bin != NULL)
-        bytes = getxattr(bin, attribute, value, sizeof value - 1);
-    mem_free(bin);
+    char *path = data_source_file(s);
+    const ssize_t bytes = path == NULL ? -1 : getxattr(path, attribute, value, sizeof value - 1);
+    mem_free(path);
     if (bytes <= SHA256_HEX || value[SHA256_HEX - 1] != ' ' ||
         (size_t)bytes - SHA256_HEX >= sizeof n->name)
         return;
@@ -73,7 +70,7 @@ void token_note_read(struct token_note *n, const char *data)
     if (data_sources_find(&s, data) != 0) /* opening says why */
         return;
     for (size_t i = 0; i < s.n; i++) {
-        read_file_note(i == 0 ? n : &other, s.list[i].path);
+        read_file_note(i == 0 ? n : &other, &s.list[i]);
         if (i > 0 && strcmp(n->hash, other.hash) != 0)
             *n = (struct token_note){0};
     }

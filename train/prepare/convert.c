@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/sha256.h"
+#include "train/data/source.h"
 #include "train/data/token_note.h"
 #include "train/data/tokenizer_hash.h"
 #include "train/prepare/placing.h"
@@ -49,6 +50,32 @@ static int write_documents(struct conversion *c)
     return rc;
 }
 
+/* A file that has changed is another; of a large one the ids alone might not tell. */
+static int add_stamp(struct sha256 *h, const struct data_source *s)
+{
+    struct file f;
+    char *path = data_source_file(s);
+    int rc = path == NULL ? ERR_NOMEM : file_open(&f, path);
+    if (rc == 0) {
+        sha256_add(h, &f.stamp, sizeof f.stamp);
+        file_close(&f);
+    }
+    mem_free(path);
+    return rc;
+}
+
+static int add_stamps(struct sha256 *h, const char *in)
+{
+    struct data_sources s;
+    int rc = data_sources_find(&s, in);
+    if (rc != 0)
+        return rc;
+    for (size_t i = 0; i < s.n && rc == 0; i++)
+        rc = add_stamp(h, &s.list[i]);
+    data_sources_release(&s);
+    return rc;
+}
+
 static int name_command(struct conversion *c, enum output_format f, const char *in, int n_ids)
 {
     struct sha256 h;
@@ -56,12 +83,16 @@ static int name_command(struct conversion *c, enum output_format f, const char *
     int rc = sha256_init(&h);
     if (rc != 0)
         return rc;
-    snprintf(numbers, sizeof numbers, "%d %d", f, n_ids);
+    snprintf(numbers, sizeof numbers, "%d %d %d", f, n_ids, c->documents.end);
     tokenizer_hash_text(&h, numbers);
     tokenizer_hash_text(&h, in);
+    if (c->tokenizer != NULL)
+        tokenizer_hash(&h, c->tokenizer);
+    sha256_add(&h, c->documents.data.identity, sizeof c->documents.data.identity);
+    rc = add_stamps(&h, in);
     sha256_end_hex(&h, c->command);
     sha256_release(&h);
-    return 0;
+    return rc;
 }
 
 /* Killed in between, the same command takes back what is in its place. */

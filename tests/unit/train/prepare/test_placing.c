@@ -185,6 +185,42 @@ static void of_another_conversion_stays(void **state)
     mem_free(path);
 }
 
+/* Under the same name, but with other bytes. */
+static void of_a_changed_input_stays(void **state)
+{
+    (void)state;
+    struct convert_report r;
+    char *in = data_path("changed.pkl"), *path = data_path("j");
+    for (int kept = 0; kept < 2; kept++) {
+        int status;
+        const char before[] = "\x80\2](]K\1a]K\2ae.", behind[] = "\x80\2](]K\2a]K\1ae.";
+        scratch_write(&data_scratch, "changed.pkl", before, sizeof before - 1);
+        for (int call = 1; !file_exists(scratch_path(&data_scratch, "j.idx")); call++) {
+            const pid_t child = fork();
+            assert_true(child >= 0);
+            if (child == 0) {
+                calls_left = call;
+                convert_run(&r, OUTPUT_MEGATRON, in, path, NULL, false, NULL);
+                _exit(0);
+            }
+            assert_int_equal(waitpid(child, &status, 0), child);
+            assert_true(WIFSIGNALED(status));
+        }
+        if (kept) { /* nothing has changed but what was looked at in between */
+            assert_ok(convert_run(&r, OUTPUT_MEGATRON, in, path, NULL, false, NULL));
+            break;
+        }
+        scratch_write(&data_scratch, "changed.pkl", behind, sizeof behind - 1);
+        assert_fails(convert_run(&r, OUTPUT_MEGATRON, in, path, NULL, false, NULL), ERR_EXISTS,
+                     "j.idx exists already; --force overwrites it");
+        assert_ok(convert_run(&r, OUTPUT_MEGATRON, in, path, NULL, true, NULL));
+        unlink(scratch_path(&data_scratch, "j.bin"));
+        unlink(scratch_path(&data_scratch, "j.idx"));
+    }
+    mem_free(in);
+    mem_free(path);
+}
+
 /* Of another command, or another's: as if there were no note. */
 static void what_is_not_its_own_stays(void **state)
 {
@@ -218,6 +254,7 @@ int main(void)
         cmocka_unit_test(the_same_command_goes_on),
         cmocka_unit_test(the_same_conversion_goes_on),
         cmocka_unit_test(of_another_conversion_stays),
+        cmocka_unit_test(of_a_changed_input_stays),
         cmocka_unit_test(what_is_not_its_own_stays),
     };
     return cmocka_run_group_tests(tests, setup, data_teardown);

@@ -54,6 +54,23 @@ is "  nothing is written" "" "$(ls none* 2>/dev/null)"
 # The stand-in reads as far as a NUL.
 { cat x.parquet; head -c 300M /dev/zero; } >large.parquet; tar -cf large.tar large.parquet
 is "a large one is unpacked on disk, not in memory" "$rows" "$(ulimit -d 250000; packed large.tar)"
+# Ctrl-C while it is unpacked, which is seen by the file without a name.
+{ cat x.parquet; perl -e 'srand 1; print "\0"; printf "%08x", rand 2**32 for 1..3e6'; } >large.parquet
+tar -cf - y.txt large.parquet x.parquet | xz -0 >large.tar.xz; rm large.parquet large.tar
+: >log; find cache -type f | sort >cached
+set -m # or it would be a background job, which Ctrl-C is not for
+LD_LIBRARY_PATH=$parts "$PRATTLE" data prepare large.tar.xz stopped.jsonl --model $MODEL >said 2>&1 &
+until ls -l /proc/$!/fd 2>/dev/null | grep -q 'cache.*deleted' || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
+kill -INT $!
+wait $!
+is "stopped while a file is unpacked" 130 $?
+set +m
+has "  it says what goes on" "[stopped; the same command goes on]" "$(cat said)"
+is "  Arrow never had the file" "" "$(cat log)"
+is "  nothing stays but what was read" ".stopped.jsonl.preparing" "$(ls -dA stopped* .stopped* 2>/dev/null; find cache -type f | sort | diff cached -)"
+said=$(with data prepare large.tar.xz stopped.jsonl --model $MODEL)
+is "  the same command goes on" "$five $rows $rows" "$(paste -sd ' ' stopped.jsonl)"
+is "  and then nothing stays" "stopped.jsonl" "$(ls -dA stopped* .stopped* 2>/dev/null; find cache -type f | sort | diff cached -)"
 rm -f large.*
 sed -i 's/^columns/nested 3\n&/' x.parquet
 : >log

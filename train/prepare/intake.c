@@ -232,16 +232,14 @@ static int keep_whole_sources(struct worker *w, int failure)
     return rc == 0 ? err_set(failure, "%s", sentence) : rc;
 }
 
-/* What was encoded takes its place in the store, and the way is looked at. */
+/* What was encoded takes its place in the store. */
 static int finish_round(struct worker *w, int side)
 {
     int rc = store_round(w, side);
     w->filled[side] = 0;
     if (rc == 0)
         rc = check_tokens(w);
-    if (rc == 0)
-        rc = save_place(w);
-    return rc == 0 ? report_progress(w) : rc;
+    return rc == 0 ? save_place(w) : rc;
 }
 
 /*
@@ -264,8 +262,10 @@ static int run_rounds(struct worker *w)
         if (rc == 0 && more && read == 0 && (read = fill_round(w, other, &more)) != 0)
             snprintf(sentence, sizeof sentence, "%s", err_text());
         par_wait();
-        if (rc == 0 && w->filled[other] == 0)
+        if (rc == 0 && (w->filled[other] == 0 || interrupt_pending()))
             rc = finish_round(w, w->busy);
+        if (rc == 0)
+            rc = report_progress(w);
         w->busy = other;
     }
     if (rc == 0 && read == ERR_INTERRUPTED)

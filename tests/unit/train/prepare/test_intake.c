@@ -110,7 +110,7 @@ static void killed_work_goes_on(void **state)
             data_same_file(one, other);
         }
     }
-    assert_true(kill.at > 6 && most > 8000);
+    assert_true(kill.at > 4 && most > 5000);
     par_close();
 }
 

@@ -3,6 +3,11 @@
 /*
  * The documents of WikiExtractor's files: a line `<doc id=... title=...>`, the title, an empty
  * line, the text, and a line `</doc>`. What stands between documents is left out.
+ *
+ * Line breaks around a text are left out too: some are the file's, and no one can tell which. The
+ * JSON form of the same pages (wiki_00 with an object a line) is JSON lines, whose texts stay as
+ * they are to the last byte: where these end with line breaks, as those of pages without text do,
+ * their documents have a token or two more.
  */
 #include "train/data/text_reader.h"
 

@@ -301,6 +301,9 @@ static void columns_and_extracted_documents_are_read(void **state)
                          "<doc id=\"3\" url=\"u\" title=\"U\">\nU\n\nText two.\n</doc>\n");
     data_text("wiki_01",
               "{\"id\": \"1\", \"text\": \"json\"}\n{\"id\": \"2\", \"text\": \"more\"}\n");
+    /* Whose line breaks at the end are of the file, in one form, and of the text in the other. */
+    data_text("wiki_02", "<doc id=\"1\" url=\"u\" title=\"T\">\nT\n\nText.\n\n</doc>\n");
+    data_text("wiki_03", "{\"id\": \"1\", \"title\": \"T\", \"text\": \"T\\n\\nText.\\n\"}\n");
     static const char *const rows[][3] = {
         {"c.csv", "field=text",
          "{\"text\":\"one, \\\"two\\\"\\nthree\"}\n{\"text\":\"four\"}\n{\"text\":\"five\"}\n"},
@@ -318,6 +321,8 @@ static void columns_and_extracted_documents_are_read(void **state)
         {"wiki_00", "field=text",
          "{\"text\":\"T\\n\\nText one.\"}\n{\"text\":\"U\\n\\nText two.\"}\n"},
         {"wiki_01", "field=text", "{\"text\":\"json\"}\n{\"text\":\"more\"}\n"},
+        {"wiki_02", "field=text", "{\"text\":\"T\\n\\nText.\"}\n"},
+        {"wiki_03", "field=text", "{\"text\":\"T\\n\\nText.\\n\"}\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         assert_ok(prepare(&r, rows[i][0], "o.jsonl", WORDS(rows[i][1]), NULL));

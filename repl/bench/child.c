@@ -14,6 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static int n_children;
+
+int child_count(void)
+{
+    return n_children;
+}
+
 /* A file in memory with this text, at its beginning; -1 after an error. */
 static int open_text(const char *text)
 {
@@ -102,6 +109,7 @@ int child_run(struct buf *out, const char *program, char *const argv[], const ch
         rc = spawn_child(&pid, program, argv, input, ends[1],
                          errors == CHILD_MERGES ? ends[1] : kept);
         close(ends[1]);
+        n_children += rc == 0;
         if (rc == 0) {
             if ((rc = file_read_fd(out, ends[0])) != 0)
                 kill(pid,

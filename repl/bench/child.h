@@ -14,4 +14,7 @@ enum child_errors { CHILD_SHOWS, CHILD_MERGES, CHILD_KEEPS };
 int child_run(struct buf *out, const char *program, char *const argv[], const char *in,
               enum child_errors errors);
 
+/* How many programs this one has run so. */
+int child_count(void);
+
 #endif

@@ -5,9 +5,11 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/trace_file.h"
+#include "repl/bench/child.h"
 #include "repl/commands/profile_table.h"
 #include "repl/session/answer.h"
 #include "repl/session/repl.h"
+#include "repl/terminal/hint.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "train/parallel/world.h"
@@ -22,7 +24,8 @@ struct profiled {
     char **words;        /* the same in the shell; NULL: at the prompt */
     int n;
     bool force;
-    bool by_ranks; /* all processes of a launcher run it; rank 0 profiles it */
+    int n_children; /* programs that were run before */
+    bool by_ranks;  /* all processes of a launcher run it; rank 0 profiles it */
 };
 
 static bool begins_with_word(const char *text, const char *word)
@@ -125,6 +128,22 @@ static size_t count_spans(const struct profile_trace *t, bool caller)
     return n;
 }
 
+/* What it ran in other processes, as a benchmark does, was not looked at. */
+static int tell_of_children(FILE *f, int n)
+{
+    struct buf shown = {0};
+    if (n == 0)
+        return 0;
+    int rc = hint_sentence(&shown, "`:profile FILE COMMAND`");
+    if (rc == 0)
+        wrap_say(f, term_dim(f),
+                 "%d program%s that it ran %s not in the trace; %s on what one of them does shows "
+                 "where its time goes",
+                 n, n == 1 ? "" : "s", n == 1 ? "is" : "are", shown.data);
+    buf_release(&shown);
+    return rc;
+}
+
 /* On standard error in the shell, where standard output is the command's. */
 static int print_profile(const struct repl *r, const struct profiled *p, struct profile_trace *t)
 {
@@ -144,7 +163,7 @@ static int print_profile(const struct repl *r, const struct profiled *p, struct 
     if (rc == 0 && n_dropped > 0)
         wrap_say(f, term_dim(f), "%llu later spans found no room in it; the table has all the time",
                  n_dropped);
-    return rc;
+    return rc == 0 ? tell_of_children(f, child_count() - p->n_children) : rc;
 }
 
 /* Of a command that failed before it computed anything there is nothing to tell, and of one that
@@ -170,6 +189,7 @@ static int record_command(struct repl *r, struct profiled *p, struct file_writer
     struct profile_trace trace = {0};
     r->profiled = p->words != NULL;
     r->trace = p->path;
+    p->n_children = child_count();
     profile_begin(SPAN_COMMAND, -1);
     int rc = run_profiled(r, p);
     profile_end();

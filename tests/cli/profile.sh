@@ -44,6 +44,17 @@ figures() { ours "$@" 2>/dev/null | grep ' ± '; }
 is "an evaluation is the same" "$(figures eval fox.txt)" "$(figures profile e.json eval fox.txt)"
 has "and is a stage" "evaluation," "$(check e.json | grep '^caller')"
 
+# What runs in other processes is not in the trace, which is said.
+printf 'machine:\n  data: {threads: {regexp: "threads +([0-9]+)"}}\n  repeats: %s\n  cmd: prattle devices --threads 1\n' 2 >two.yaml
+sed 's/repeats: 2/repeats: 1/' two.yaml >one.yaml
+last() { ours profile b.json bench "$@" --force 2>&1 >/dev/null | tr -s ' \n' ' ' | sed 's/.*opens it //'; }
+has "the programs of a benchmark are no part of it" "2 programs that it ran are not in the trace; \`prattle profile FILE COMMAND\` on what one of them does shows where its time goes" "$(last ./two.yaml)"
+has "  one" "1 program that it ran is not in the trace;" "$(last ./one.yaml)"
+said=$(ours profile b.json eval fox.txt --force 2>&1)
+has "  and where there are none" "b.json has" "$said"
+is "    nothing is said" "" "$(grep 'in the trace' <<<"$said")"
+rm b.json
+
 # Nothing is written over or left behind.
 sum=$(sha256sum <a1.json)
 refuses() { is "$1" "$2" "$(ours profile "${@:3}" 2>&1)"; }

@@ -137,13 +137,32 @@ static void multiply_part(const struct linear_work *s, float *acc, const char *w
         }
 }
 
-static void write_sums(const struct linear_work *s, float *y, size_t ldy, const float *acc, int c0,
-                       int c1, enum epilogue epilogue)
+/* Rows first .. first + count - 1 of columns c0 .. c1 - 1, all in one panel, whose sums are at acc.
+ */
+static void write_sums(const struct linear_work *s, float *y, size_t ldy, const float *acc,
+                       int first, int count, int c0, int c1, enum epilogue epilogue)
 {
+    const size_t row = (size_t)first;
     if (c1 > s->w->N)
         c1 = s->w->N;
-    s->k->epilogue(y + c0, ldy, acc + c0 % PANEL, PANEL,
-                   s->w->bias == NULL ? NULL : s->w->bias + c0, s->T, (size_t)(c1 - c0), epilogue);
+    s->k->epilogue(y + row * ldy + c0, ldy, acc + row * PANEL + c0 % PANEL, PANEL,
+                   s->w->bias == NULL ? NULL : s->w->bias + c0, count, (size_t)(c1 - c0), epilogue);
+}
+
+/* The sums of a group, a few rows at a time, so that each row of y gets all of its columns at once:
+ * rows are far apart. */
+static void write_group(const struct linear_work *s, float *y, size_t ldy, int c0, int c1,
+                        enum epilogue epilogue)
+{
+    enum { FEW = 8 };
+    for (int first = 0; first < s->T; first += FEW) {
+        const int count = s->T - first < FEW ? s->T - first : FEW;
+        const float *acc = s->acc;
+        for (int from = c0, to; from < c1; from = to, acc += (size_t)s->T * PANEL) {
+            to = (from / PANEL + 1) * PANEL;
+            write_sums(s, y, ldy, acc, first, count, from, to < c1 ? to : c1, epilogue);
+        }
+    }
 }
 
 /* Columns c0 .. c1 - 1, whole units of at most GROUP panels, for all rows of s. */
@@ -163,10 +182,7 @@ static void multiply_group(const struct linear_work *s, float *y, size_t ldy, in
         multiply_part(s, s->acc + (size_t)p * acc_panel, panel_at(s->w, p0 + p, k0), after, k0,
                       k1 - k0, lo, hi < PANEL ? hi : PANEL);
     }
-    for (int p = 0; p < panels; p++) {
-        int from = p == 0 ? c0 : (p0 + p) * PANEL, to = (p0 + p + 1) * PANEL;
-        write_sums(s, y, ldy, s->acc + (size_t)p * acc_panel, from, to < c1 ? to : c1, epilogue);
-    }
+    write_group(s, y, ldy, c0, c1, epilogue);
 }
 
 /* Prefetch a run that is too short for the hardware prefetcher to recognize. */
@@ -208,7 +224,7 @@ static void multiply_one_row(struct linear_work *s, float *y, const float *x, in
             multiply_tile(s, s->acc + lo, 0, true, x, 1, w, lo, s->w->K, UNIT, NULL,
                           (struct prefetch){w + 1024, 128});
         }
-        write_sums(s, y, 0, s->acc, col, next, epilogue);
+        write_sums(s, y, 0, s->acc, 0, 1, col, next, epilogue);
     }
 }
 

@@ -14,6 +14,7 @@
 #include "repl/session/unsaved.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
+#include "train/data/source.h"
 #include "train/eval/record.h"
 #include "train/parallel/world.h"
 #include "weights/load.h"
@@ -51,27 +52,48 @@ struct eval_request {
     const char *other, *path;
 };
 
+static int detect_text(bool *is, const char *word)
+{
+    char *path = file_expand(word);
+    *is = path != NULL && (file_exists(path) || data_is_pattern(path));
+    mem_free(path);
+    return path == NULL ? ERR_NOMEM : 0;
+}
+
+/* As from a pattern that the shell has put its matches for. */
+static int refuse_second_text(const struct call *c, int second)
+{
+    bool is = false;
+    int rc = detect_text(&is, c->words[second]);
+    return rc == 0 && is ? err_set(ERR_RANGE,
+                                   "%s: eval reads one text, one folder, or all files that match a "
+                                   "pattern%s",
+                                   file_quote(c->words[second]),
+                                   c->shell ? " in quotes, as '*.txt'" : ", as *.txt")
+                         : rc;
+}
+
 /* A file alone is a text. */
 static int choose_eval(struct eval_request *w, const struct call *c)
 {
-    int used = 1;
+    int used = 1, rc = 0;
+    bool is_text = false;
     *w = (struct eval_request){.eval = eval_find(c->words[0])};
-    if (w->eval == NULL && c->n == 1) {
-        char *file = file_expand(c->words[0]);
-        if (file == NULL)
-            return ERR_NOMEM;
-        if (file_exists(file)) {
-            w->eval = eval_find("text");
-            used = 0;
-        }
-        mem_free(file);
+    if (w->eval == NULL && (rc = detect_text(&is_text, c->words[0])) == 0 && is_text) {
+        w->eval = eval_find("text");
+        used = 0;
     }
+    if (rc != 0)
+        return rc;
     if (w->eval == NULL)
         return refuse_unknown_eval(c->words[0]);
     if (w->eval->needs_other && used < c->n)
         w->other = c->words[used++];
     if (used < c->n)
         w->path = c->words[used++];
+    if (used < c->n && strcmp(w->eval->name, "text") == 0 &&
+        (rc = refuse_second_text(c, used)) != 0)
+        return rc;
     if (used < c->n || (w->eval->needs_other && w->other == NULL))
         return command_usage(c, "%s %s", w->eval->name, w->eval->argument);
     return 0;

@@ -158,7 +158,7 @@ const struct command command_table[] = {
 {.name = "eval", .group = "Measuring", .arguments = "WHAT [FILE]|history [WORD ...|clear]", .min_words = 1, .max_words = -1, .flags = BOTH | BY_RANKS, .completes = "word history path then path", .words = cmd_eval_word, .explain = cmd_eval_explain,
  .options = "limit strict like other_dtype other_cache_dtype json format all last force", .run = cmd_eval,
  .summary = "perplexity, accuracy, KL divergence",
- .help = "Evaluate the model. WHAT is one of the evaluations below, or a text file or folder of yours. "
+ .help = "Evaluate the model. WHAT is one of the evaluations below, or a text of yours: a file, a folder or a pattern such as *.txt. "
          "history shows past results: all, or those with the WORDs in model, precision, day, evaluation, "
          "file or definition; clear forgets them.",
  .topics = "formats\tthe files it reads and their fields",

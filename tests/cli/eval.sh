@@ -37,6 +37,11 @@ cp $own/wiki.txt "$TMPDIR/a, b.txt"
 is "a comma in its name" "$(measure text $own/wiki.txt | grep loss)" "$(measure text "$TMPDIR/a, b.txt" | grep loss)"
 mkdir "$TMPDIR/texts" && cp $own/*.txt $own/lambada.jsonl "$TMPDIR/texts"
 has "a folder of texts" "in 41 documents" "$(measure text "$TMPDIR/texts" | tr -s ' \n' ' ')"
+has "a pattern: what matches it" "in 2 documents" "$(measure "$TMPDIR/texts/*.txt" | tr -s ' \n' ' ')"
+has "and by its name" "in 2 documents" "$(measure text "$TMPDIR/texts/*.txt" | tr -s ' \n' ' ')"
+has "one that matches nothing" "no file matches $TMPDIR/texts/*.tex" "$(measure "$TMPDIR/texts/*.tex")"
+has "what the shell made of a pattern" "eval reads one text, one folder, or all files that match a pattern in quotes" \
+    "$(measure $own/wiki.txt "$TMPDIR/a, b.txt")"
 p() { "$PRATTLE" "$@" 2>&1 </dev/null; }
 p convert $MODEL "$TMPDIR/wordless" >/dev/null
 rm -f "$TMPDIR"/wordless/{vocab.json,merges.txt,tokenizer.json}

@@ -324,11 +324,16 @@ static int add_folder(struct data_sources *s, const char *path, int depth)
     return rc;
 }
 
-/* A file that is called so, or a Megatron set, is none. */
+bool data_is_pattern(const char *path)
+{
+    return strpbrk(path, "*?[") != NULL && !file_exists(path);
+}
+
+/* A Megatron set that is called so is none. */
 static int detect_pattern(bool *is, const char *path)
 {
     bool megatron = false, skip;
-    *is = strpbrk(path, "*?[") != NULL && !file_exists(path);
+    *is = data_is_pattern(path);
     int rc = *is ? find_megatron(&megatron, &skip, path, false) : 0;
     *is = *is && !megatron;
     return rc;

@@ -52,6 +52,8 @@ int data_sources_find(struct data_sources *out, const char *paths);
 void data_sources_release(struct data_sources *s);
 /* The path of the file with its texts or ids, in fresh memory: Megatron's .bin. */
 char *data_source_file(const struct data_source *s);
+/* Whether an expanded path names no file and has what a pattern has. */
+bool data_is_pattern(const char *path);
 /* The path as a list of one path, escaped, in fresh memory. */
 char *data_list_path(const char *path);
 

@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/profile.h"
+#include "train/data/source.h"
 #include "train/eval/evals.h"
 
 #include <string.h>
@@ -36,7 +37,7 @@ static const struct eval table[] = {
           "JSON lines\tone document a line\n"
           "  text\tthe document\n"
           "token files\tas `train` reads them: .bin, .tfrecord, .pkl, .npy\n"
-          "a folder\tall of its files, in the order of their names"},
+          "folder, *.txt\tall of its files, or all that match, by name"},
 {.name = "choice", .argument = "FILE", .options = "limit json", .run = eval_choice,
  .help = "multiple choice from JSON lines, e.g. HellaSwag",
  .reads = "JSON lines\tone question a line\n"
@@ -161,7 +162,8 @@ int eval_check_file(const struct eval *e, const struct eval_config *config, cons
     char *chosen = NULL;
     struct file f;
     int rc = choose_file(&chosen, e, config, path);
-    if (rc == 0 && !file_is_folder(chosen) && (rc = file_open(&f, chosen)) == 0)
+    if (rc == 0 && !file_is_folder(chosen) && !data_is_pattern(chosen) &&
+        (rc = file_open(&f, chosen)) == 0)
         file_close(&f);
     mem_free(chosen);
     return rc;

@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "model/base/words.h"
 #include "repl/commands/other_words.h"
+#include "repl/commands/shell_words.h"
 #include "repl/commands/train_words.h"
 #include "repl/commands/typed_path.h"
 #include "repl/session/repl.h"
@@ -114,6 +115,8 @@ static int refuse_unknown_command(const char *name)
                 row->name, row->name, row->name);
     else if (other != NULL)
         err_set(ERR_MISSING, "there is no command :%s; did you mean `:%s`?", shown, other);
+    else if (shown != NULL && shell_word_is(name))
+        shell_word_refuse((char *[]){shown}, 1);
     else if (near != NULL)
         err_set(ERR_MISSING, "there is no command :%s; did you mean :%s?", shown, near);
     else if (setting != NULL)

@@ -1,5 +1,6 @@
 #include "repl/commands/other_words.h"
 
+#include "repl/commands/shell_words.h"
 #include "train/config/run_config.h"
 #include "train/eval/eval.h"
 
@@ -33,6 +34,9 @@ const char *other_word_command(const char *word)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(others[i][0], word) == 0)
             return others[i][1];
+    const char *at_prompt = shell_word_at_prompt(word);
+    if (at_prompt != NULL)
+        return at_prompt;
     const struct eval *e = eval_find(word);
     if (e != NULL)
         snprintf(command, sizeof command, "eval %s", e->name);

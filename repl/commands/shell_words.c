@@ -7,20 +7,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* instead: NULL where nothing does it. model: the next word, a model's name, follows. */
+/* instead, at_prompt: NULL where nothing does it. model: the next word, a model's name, follows. */
 static const struct shell_word {
-    const char *word, *instead;
+    const char *word, *instead, *at_prompt;
     bool model, prompt;
 } shell_words[] = {
-    {"run", "prattle", true, true},
-    {"chat", "prattle", true, true},
-    {"pull", "prattle hub get", true, false},
-    {"download", "prattle hub get", true, false},
-    {"rm", "prattle hub remove", true, false},
-    {"list", "prattle hub", false, false},
-    {"ls", "prattle hub", false, false},
-    {"serve", NULL, false, false},
-    {"server", NULL, false, false},
+    {"run", "prattle", "load MODEL", true, true},
+    {"chat", "prattle", "load MODEL", true, true},
+    {"pull", "prattle hub get", "hub get MODEL", true, false},
+    {"download", "prattle hub get", "hub get MODEL", true, false},
+    {"rm", "prattle hub remove", "hub remove MODEL", true, false},
+    {"list", "prattle hub", "hub", false, false},
+    {"ls", "prattle hub", "hub", false, false},
+    {"serve", NULL, NULL, false, false},
+    {"server", NULL, NULL, false, false},
 };
 
 static const struct shell_word *find_shell_word(const char *word)
@@ -34,6 +34,12 @@ static const struct shell_word *find_shell_word(const char *word)
 bool shell_word_is(const char *word)
 {
     return find_shell_word(word) != NULL;
+}
+
+const char *shell_word_at_prompt(const char *word)
+{
+    const struct shell_word *w = find_shell_word(word);
+    return w == NULL ? NULL : w->at_prompt;
 }
 
 int shell_word_refuse(char *const *words, int n)

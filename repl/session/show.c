@@ -129,7 +129,7 @@ void show_figures(FILE *f, const struct settings *s, const struct answer *a, int
 {
     struct buf text = {0};
     if (format_figures(&text, s, a, n) == 0)
-        wrap_lines(f, term_dim(f), buf_text(&text));
+        wrap_figures(f, term_dim(f), buf_text(&text));
     buf_release(&text);
 }
 

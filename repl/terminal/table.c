@@ -106,14 +106,14 @@ static int format_text_row(const struct table *t, int row, const char *between, 
     for (int c = 0; c < t->n_columns && rc == 0; c++) {
         const char *s = row < 0 ? t->heads[c] : buf_text(cell_at(t, row, c));
         int spaces = column_width(t, c) - term_columns(s, strlen(s));
-        bool right = is_number_column(t, c), last = c == t->n_columns - 1;
+        bool right = is_number_column(t, c);
         rc = c > 0 ? buf_str(out, between) : 0;
         if (rc == 0 && right)
             rc = add_spaces(out, spaces);
         if (rc == 0)
             rc = buf_str(out, s);
-        if (rc == 0 && !right && (!last || between[0] == ' '))
-            rc = last && between[1] == ' ' ? 0 : add_spaces(out, spaces);
+        if (rc == 0 && !right)
+            rc = add_spaces(out, spaces);
     }
     return rc;
 }
@@ -121,9 +121,14 @@ static int format_text_row(const struct table *t, int row, const char *between, 
 static int format_text(const struct table *t, struct buf *out)
 {
     int rc = 0;
-    for (int r = -1; r < t->n_rows && rc == 0; r++)
-        if ((rc = format_text_row(t, r, "  ", out)) == 0)
+    for (int r = -1; r < t->n_rows && rc == 0; r++) {
+        const size_t start = out->n;
+        rc = format_text_row(t, r, "  ", out);
+        while (out->n > start && out->data[out->n - 1] == ' ')
+            out->n--;
+        if (rc == 0)
             rc = buf_char(out, '\n');
+    }
     return rc;
 }
 

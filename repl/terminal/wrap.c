@@ -9,6 +9,7 @@
 
 #include "repl/terminal/term.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -129,6 +130,14 @@ static int put_character(struct wrap *w, struct buf *out, const char *c, size_t 
     return rc;
 }
 
+/* Whether the space text[i] has a number on one side, and no comma or the like before it. */
+static bool joins_figure(const char *text, size_t i, size_t n)
+{
+    const char before = i > 0 ? text[i - 1] : ' ', after = i + 1 < n ? text[i + 1] : ' ';
+    return strchr(" ,;:", before) == NULL &&
+           (isdigit((unsigned char)before) || isdigit((unsigned char)after));
+}
+
 int wrap_text(struct wrap *w, struct buf *out, const char *text, size_t n, int width)
 {
     int rc = 0, columns;
@@ -139,7 +148,8 @@ int wrap_text(struct wrap *w, struct buf *out, const char *text, size_t n, int w
         if (text[i] == '\n') {
             wrap_at(w, 0);
             rc = buf_char(out, '\n');
-        } else if (text[i] == ' ' || text[i] == '\t') {
+        } else if ((text[i] == ' ' && !(w->figures && joins_figure(text, i, n))) ||
+                   text[i] == '\t') {
             rc = put_space(w, out, text[i], width);
         } else {
             rc = put_character(w, out, text + i, used, columns, width);
@@ -156,9 +166,10 @@ void wrap_switch(bool on)
 }
 
 /* From column `column` on; what goes on in another line is `hang` further in than its line. */
-static int break_lines(struct buf *out, const char *text, int width, int column, int hang)
+static int break_lines(struct buf *out, const char *text, int width, int column, int hang,
+                       bool figures)
 {
-    struct wrap w = {.column = column};
+    struct wrap w = {.column = column, .figures = figures};
     int rc = 0;
     for (size_t n; *text != '\0' && rc == 0; text += n) {
         n = strcspn(text, "\n");
@@ -174,18 +185,19 @@ static int break_lines(struct buf *out, const char *text, int width, int column,
 
 int wrap_into(struct buf *out, const char *text, int width)
 {
-    return switched_off ? buf_str(out, text) : break_lines(out, text, width, 0, 0);
+    return switched_off ? buf_str(out, text) : break_lines(out, text, width, 0, 0, false);
 }
 
 /* Behind so many columns. */
-static void print_lines(FILE *f, const char *color, const char *text, int column, int hang)
+static void print_lines(FILE *f, const char *color, const char *text, int column, int hang,
+                        bool figures)
 {
     struct buf safe = {0}, broken = {0};
     const char *shown = text;
     if (term_visible(&safe, text, strlen(text)) == 0)
         shown = buf_text(&safe);
     if (!switched_off && term_is(f) &&
-        break_lines(&broken, shown, term_width(f), column, hang) == 0)
+        break_lines(&broken, shown, term_width(f), column, hang, figures) == 0)
         shown = buf_text(&broken);
     fprintf(f, "%s%s%s", color, shown, *color != '\0' ? term_plain(f) : "");
     buf_release(&safe);
@@ -194,13 +206,18 @@ static void print_lines(FILE *f, const char *color, const char *text, int column
 
 void wrap_lines(FILE *f, const char *color, const char *text)
 {
-    print_lines(f, color, text, 0, 0);
+    print_lines(f, color, text, 0, 0, false);
+}
+
+void wrap_figures(FILE *f, const char *color, const char *text)
+{
+    print_lines(f, color, text, 0, 0, true);
 }
 
 void wrap_labelled(FILE *f, const char *color, const char *label, const char *text)
 {
     fprintf(f, "%s%s%s", color, label, term_plain(f));
-    print_lines(f, "", text, term_columns(label, strlen(label)), 0);
+    print_lines(f, "", text, term_columns(label, strlen(label)), 0, false);
 }
 
 void wrap_say(FILE *f, const char *color, const char *fmt, ...)
@@ -228,7 +245,7 @@ void wrap_wrote(const char *path, const char *what)
 
 void wrap_hanging(const char *text, int at, int hang)
 {
-    print_lines(stdout, "", text, at, hang);
+    print_lines(stdout, "", text, at, hang, false);
     putchar('\n');
 }
 

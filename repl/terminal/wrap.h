@@ -17,6 +17,7 @@ struct wrap {
     bool fixed;       /* that word has characters no step back takes away for sure */
     bool owes;        /* a space met the edge: what comes next begins a line */
     int indent;       /* spaces before what goes on in the next line */
+    bool figures;     /* a number stays with the words beside it: "in 3.2 ms", "seed 7" */
     struct buf word;
     size_t fresh; /* bytes of it that `out` ends with */
     size_t sent;  /* bytes of `out` from before the last call */
@@ -40,6 +41,8 @@ int wrap_into(struct buf *out, const char *text, int width);
 /* Whole lines to f, in a colour of f's (term.h) and made harmless: broken between words if f is a
  * terminal, and as far in as they begin. */
 void wrap_lines(FILE *f, const char *color, const char *text);
+/* The same of figures between commas or semicolons, whose numbers stay with their words. */
+void wrap_figures(FILE *f, const char *color, const char *text);
 /* The same behind a label, which alone is coloured. */
 void wrap_labelled(FILE *f, const char *color, const char *label, const char *text);
 /* The same of one line, made as printf does, its newline added. */

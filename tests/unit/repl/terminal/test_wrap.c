@@ -186,12 +186,35 @@ static void a_whole_text_is_only_broken(void **state)
     wrap_release(&w);
 }
 
+/* A number and what it counts or names stand in one line. */
+static void figures_stay_whole(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *lines;
+    } cases[] = {
+        {"[4 prompt tokens in 3.2 ms; 14 new]", "[4 prompt tokens\nin 3.2 ms; 14 new]"},
+        {"14 new; length; seed 1]", "14 new; length;\nseed 1]"},
+        {"14 new, 2.5 s; stop token; seed 12]", "14 new, 2.5 s; stop\ntoken; seed 12]"},
+        {"1 2 3 4 5 6 7 8 9 10 11 12", "1 2 3 4 5 6 7 8 9 10 11 12"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct wrap w = {.figures = true};
+        struct buf out = {0};
+        assert_ok(wrap_text(&w, &out, cases[i].text, strlen(cases[i].text), 20));
+        assert_string_equal(buf_text(&out), cases[i].lines);
+        buf_release(&out);
+        wrap_release(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_begin_the_next_line),
         cmocka_unit_test(lines_are_those_of_the_words),
         cmocka_unit_test(a_whole_text_is_only_broken),
+        cmocka_unit_test(figures_stay_whole),
     };
     return cmocka_run_group_tests_name("wrap", tests, NULL, NULL);
 }

@@ -305,15 +305,32 @@ int cmd_set(struct repl *r, const struct call *c)
     return rc;
 }
 
+/* Undo all that :set changed, and say what that is. The model stays that which is loaded. */
+static int reset_settings(struct repl *r)
+{
+    struct buf names = {0};
+    const struct setting *o;
+    int rc = 0;
+    for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL && rc == 0; i++)
+        if (o != OPTION(device.model) &&
+            settings_store_text(&r->options.store, ORIGIN_SET, o) != NULL &&
+            (rc = options_set(&r->options, o, ORIGIN_SET, NULL)) == 0)
+            rc = buf_printf(&names, "%s%s", names.n > 0 ? ", " : "", o->name);
+    switch_screen(r);
+    if (rc == 0)
+        wrap_say(stdout, term_dim(stdout),
+                 names.n > 0 ? "[reset: %s]" : "[:set has changed nothing]", buf_text(&names));
+    buf_release(&names);
+    return rc;
+}
+
 int cmd_reset(struct repl *r, const struct call *c)
 {
-    if (c->n == 0) {
-        options_clear(&r->options, ORIGIN_SET);
-        switch_screen(r);
-        return 0;
-    }
+    if (c->n == 0)
+        return reset_settings(r);
     if (strcmp(c->words[0], "text") != 0)
         return err_set(ERR_RANGE, "usage: :reset, for the settings, or :reset text");
     repl_forget(r);
+    wrap_say(stdout, term_dim(stdout), "[new text]");
     return 0;
 }

@@ -166,6 +166,20 @@ static uint64_t page_bytes_of(const struct header *h, const struct config *c)
     return 0;
 }
 
+/* Of a file of other weights its settings may say whose these are. */
+static int refuse_weights(struct in *in)
+{
+    const uint64_t n = in->h.settings_bytes;
+    if (n <= MAX_SETTINGS_BYTES && n + HASH_BYTES + sizeof in->h <= in->file.bytes) {
+        in->settings = mem_alloc((size_t)n + 1);
+        if (in->settings == NULL ||
+            file_read_at(&in->file, in->settings, in->file.bytes - HASH_BYTES - n, (size_t)n) != 0)
+            return err_last();
+        in->settings[n] = '\0';
+    }
+    return err_set(ERR_MISMATCH, "it was saved under other weights than those loaded now");
+}
+
 /* Check the whole header before any of its lengths is used. */
 static int check_header(struct in *in, struct sequence *s)
 {
@@ -181,7 +195,7 @@ static int check_header(struct in *in, struct sequence *s)
         return err_set(ERR_MISMATCH, "version %u, this program reads version %d", h->version,
                        VERSION);
     if (memcmp(h->fingerprint, ours.fingerprint, sizeof h->fingerprint) != 0)
-        return err_set(ERR_MISMATCH, "it was saved under other weights than those loaded now");
+        return refuse_weights(in);
     ours.page_bytes = page_bytes_of(h, &s->engine->model->config);
     if (ours.page_bytes == 0)
         return err_set(ERR_FORMAT, "it says keys and values of %u bytes, expected 1, 2 or 4",
@@ -291,11 +305,14 @@ int snapshot_load(struct sequence *s, const char *path, snapshot_check *check, v
 {
     struct in in = {0};
     int rc = load_file(&in, s, path, check, user);
+    *settings = NULL;
     if (rc == 0) {
         sequence_become(s, &in.seq, in.ids, (size_t)in.h.n_ids,
                         in.h.n_logits > 0 && !in.other_dtype ? in.logits : NULL);
         if (unread != NULL)
             *unread = in.other_dtype && in.h.n_ids > 0;
+    }
+    if (rc == 0 || rc == ERR_MISMATCH) {
         *settings = in.settings;
         in.settings = NULL;
     }

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HISTORY_SHOWN = 20 };
+enum { HISTORY_SHOWN = 20, SHOWN_BYTES = 1024 };
 
 int cmd_regen(struct repl *r, const struct call *c)
 {
@@ -86,6 +86,38 @@ static int settings_yaml(const struct repl *r, struct buf *out)
     return rc;
 }
 
+/* Before the name of the model, in the settings' comments. */
+#define MODEL_MARK "# model: "
+
+/* Where the weights can be had another day, if anywhere: for who loads the session without them. */
+static int format_model(const struct repl *r, struct buf *out)
+{
+    const struct model *m = r->model;
+    char shown[SHOWN_BYTES];
+    const char *from = r->run != NULL && run_saved_step(r->run) == run_step(r->run)
+                           ? run_path(r->run)
+                       : m->changed || m->adapter != NULL ? NULL
+                                                          : m->source;
+    return from == NULL ? 0
+                        : buf_printf(out, MODEL_MARK "%s\n", file_word(shown, sizeof shown, from));
+}
+
+/* What format_model wrote, for the error that the weights are others. */
+static void explain_weights(int rc, const char *settings)
+{
+    const char *at = settings == NULL ? NULL : strstr(settings, "\n" MODEL_MARK);
+    char first[SHOWN_BYTES];
+    if (rc != ERR_MISMATCH || at == NULL)
+        return;
+    at += 1 + strlen(MODEL_MARK);
+    snprintf(first, sizeof first, "%s", err_text());
+    char *model = mem_sprintf("%.*s", (int)strcspn(at, "\n"), at), *shown = NULL;
+    if (model != NULL && (shown = file_visible(model)) != NULL)
+        err_set(rc, "%s, those of %s", first, shown);
+    mem_free(model);
+    mem_free(shown);
+}
+
 static int save_session(struct repl *r, const char *path)
 {
     struct buf settings = {0};
@@ -96,6 +128,8 @@ static int save_session(struct repl *r, const char *path)
         rc = turn_format(&r->turns[r->n_turns - 1], &r->sequence.ids, &settings);
     if (rc == 0)
         rc = settings_yaml(r, &settings);
+    if (rc == 0)
+        rc = format_model(r, &settings);
     if (rc == 0)
         rc = snapshot_save(&r->sequence, path, buf_text(&settings), r->options.settings.call.force);
     buf_release(&settings);
@@ -158,8 +192,11 @@ static int load_session(struct repl *r, const char *path)
     char *settings = NULL, sentence[120];
     bool unread = false;
     int rc = snapshot_load(&r->sequence, path, check_session_settings, r, &settings, &unread);
-    if (rc != 0)
+    if (rc != 0) {
+        explain_weights(rc, settings);
+        mem_free(settings);
         return rc;
+    }
     repl_forget_turns(r);
     const struct settings_text from = session_settings(settings);
     rc = options_read(&r->options, ORIGIN_SET, &from);

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 static int hex_digit(char c)
 {
@@ -138,6 +139,13 @@ static size_t edit_distance(const char *a, size_t n_a, const char *b, size_t n_b
     return last[n_b];
 }
 
+/* Most of the longer one is in the other, or the name begins it: "foo" is not near "top". */
+static bool is_like(const char *name, size_t length, const char *other, size_t n_other, size_t d)
+{
+    return 2 * d < (length > n_other ? length : n_other) ||
+           (length > 0 && strncasecmp(name, other, length) == 0);
+}
+
 const char *words_nearest(const char *name, const char *const *names, size_t n)
 {
     size_t length = strlen(name);
@@ -150,8 +158,7 @@ const char *words_nearest(const char *name, const char *const *names, size_t n)
         if (other > LONGEST_NAME)
             continue;
         size_t d = edit_distance(name, length, names[i], other);
-        /* Nor is a name close that shares no letter. */
-        if (d < best + !nearest && d < (length > other ? length : other)) {
+        if (d < best + !nearest && is_like(name, length, names[i], other, d)) {
             best = d;
             nearest = names[i];
         }

@@ -26,7 +26,7 @@ int words_check(const char *name, const char *text);
 
 /* The one of n names closest to `name` by restricted Damerau-Levenshtein distance, ignoring case;
  * the first of several. NULL if every distance is above the greater of 2 and a third of name's
- * length. */
+ * length, or half the longer name or more and `name` does not begin the other. */
 const char *words_nearest(const char *name, const char *const *names, size_t n);
 
 #endif

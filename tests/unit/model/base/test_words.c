@@ -92,7 +92,15 @@ static void test_nearest(void **state)
     assert_string_equal(words_nearest("top-p", names, 5), "top_p");
     assert_string_equal(words_nearest("topk", names, 5), "top_k");
     assert_string_equal(words_nearest("xct", names, 5), "xtc");
+    assert_string_equal(words_nearest("xt", names, 5), "xtc");
     assert_null(words_nearest("mirostat", names, 5));
+    /* Two letters of three are another word. */
+    assert_null(words_nearest("foc", names, 5));
+    assert_null(words_nearest("tap", names + 4, 1));
+    static const char *const top[] = {"top"};
+    assert_null(words_nearest("foo", top, 1));
+    assert_null(words_nearest("nope", top, 1));
+    assert_string_equal(words_nearest("tpo", top, 1), "top");
     assert_null(words_nearest("zz", names, 5));
     assert_null(words_nearest("", names, 5));
 }

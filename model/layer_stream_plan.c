@@ -58,11 +58,11 @@ int layer_stream_plan(struct layer_stream_plan *out, const struct params *p, uin
     *out = layer_stream_least(p);
     const uint64_t need = out->kept_bytes + out->slot_bytes;
     if (need > room)
-        return err_set(ERR_NOMEM,
-                       "there is memory for %.0f MB of weights, but %d layers of %.0f MB at a time "
-                       "need %.0f MB",
-                       (double)room / 1e6, LAYER_STREAM_SLOTS, (double)layer / 1e6,
-                       (double)need / 1e6);
+        return err_set(
+            ERR_NOMEM,
+            "there is memory for %.0f MB of weights, but %d layers of %.0f MB at a time and "
+            "what is outside them need %.0f MB",
+            (double)room / 1e6, LAYER_STREAM_SLOTS, (double)layer / 1e6, (double)need / 1e6);
     uint64_t left = room - need;
     out->keeps_head = head <= left;
     left -= out->keeps_head ? head : 0;

@@ -50,7 +50,7 @@ is "and in memory" "$first" "$(run off)"
 refused() { has "$1" "$2" "$("$PRATTLE" "${@:3}" 2>&1)"; }
 # 12 C x C of fp16 are a layer; three of them, with room for the rest.
 width=$("$PRATTLE" model bundled | sed -n 's/.* width \([0-9]*\),.*/\1/p')
-refused "memory that holds no layer" "there is memory for 0 MB of weights, but 3 layers of $(((24 * width * width + 500000) / 1000000)) MB at a time need " \
+refused "memory that holds no layer" "there is memory for 0 MB of weights, but 3 layers of $(((24 * width * width + 500000) / 1000000)) MB at a time and what is outside them need " \
     bundled --memory 0.001 -p x
 refused "training" "needs all weights in memory, and some layers are read from disk at each pass; phased=off loads all of them" \
     train finetune data="$work/prompts" steps=1 sequence_length=8 folder="$work/run" --model "$work/model" --phased on

@@ -254,6 +254,8 @@ static int make_table(struct buf *out, const struct history_comparison *c, size_
         rc = add_text_end(&names[i], record_text(m, "model"), c->name_room);
         if (rc == 0 && json_is_true(json_object_get(m, "changed")))
             rc = buf_str(&names[i], ", changed");
+        if (rc == 0 && json_object_get(m, "adapter") != NULL)
+            rc = buf_str(&names[i], ", adapter");
         heads[i + 1] = buf_text(&names[i]);
     }
     if (rc == 0) {

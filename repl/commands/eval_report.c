@@ -1,5 +1,6 @@
 #include "repl/commands/eval_report.h"
 
+#include "model/adapter.h"
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "repl/terminal/duration.h"
@@ -92,8 +93,11 @@ static int print_head(const struct eval_result *r, const struct model *m)
 {
     struct buf head = {0};
     char *name = mem_sprintf("%s ", r->name);
-    int rc = name == NULL ? ERR_NOMEM
-                          : buf_printf(&head, "of %s, %s, on %s\n", m->name, r->precision, r->path);
+    int rc = name == NULL
+                 ? ERR_NOMEM
+                 : buf_printf(&head, "of %s%s%s, %s, on %s\n", m->name,
+                              m->adapter != NULL && m->adapter->on ? " with an adapter" : "",
+                              m->changed ? ", changed" : "", r->precision, r->path);
     if (rc == 0)
         wrap_labelled(stdout, term_bold(stdout), name, buf_text(&head));
     mem_free(name);
@@ -127,9 +131,13 @@ int eval_report_show(const struct eval_result *r, const struct model *m)
         rc = print_figures(r);
     struct buf counts = {0};
     if (rc == 0)
+        rc = buf_str(&counts, "  ");
+    if (rc == 0)
         rc = add_counts(&counts, r);
     if (rc == 0)
-        wrap_say(stdout, "", "  %s", buf_text(&counts));
+        rc = buf_char(&counts, '\n');
+    if (rc == 0)
+        wrap_figures(stdout, "", buf_text(&counts));
     buf_release(&counts);
     return rc;
 }

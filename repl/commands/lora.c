@@ -29,8 +29,9 @@ static int need_adapter(const struct repl *r)
 {
     return r->model->adapter != NULL
                ? 0
-               : err_set(ERR_MISSING, "the model has no adapter; :lora load DIR loads one, :train "
-                                      "lora data=FILE trains one");
+               : err_set(ERR_MISSING,
+                         "the model has no adapter; `:lora load DIR` loads one, `:train "
+                         "lora data=FILE` trains one");
 }
 
 static int show_adapter(struct repl *r)

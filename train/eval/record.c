@@ -1,5 +1,6 @@
 #include "train/eval/record.h"
 
+#include "model/adapter.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 
@@ -45,6 +46,9 @@ static json_t *add_model(json_t *o, struct model *m, const char *precision)
     rc |= json_object_set_new(o, "fingerprint", json_string(hex));
     rc |= json_object_set_new(o, "dtype", json_string(precision));
     rc |= json_object_set_new(o, "changed", json_boolean(m->changed));
+    if (m->adapter != NULL && m->adapter->on)
+        rc |= json_object_set_new(
+            o, "adapter", m->adapter->path == NULL ? json_true() : text_value(m->adapter->path));
     if (rc == 0)
         return o;
     json_decref(o);

@@ -208,6 +208,15 @@ static int put_label(struct table *t, const char *label, int room)
     return rc;
 }
 
+/* Whether a model from `first` on, which are those shown, has a result of it. */
+static bool question_is_shown(const struct history_comparison *c, size_t first, size_t number)
+{
+    bool is = false;
+    for (size_t m = first; m < c->n_models && !is; m++)
+        is = find_record(c, c->models[m], c->questions[number]) != NULL;
+    return is;
+}
+
 /* In text a heading says what was measured, which leaves the columns room; elsewhere each row. */
 static int put_question(struct table *t, const struct history_comparison *c, size_t first,
                         size_t number, enum table_format format)
@@ -264,7 +273,8 @@ static int make_table(struct buf *out, const struct history_comparison *c, size_
         rc = put_facts(&t, c, first);
     }
     for (size_t i = 0; i < c->n_questions && rc == 0; i++)
-        rc = put_question(&t, c, first, i, format);
+        if (question_is_shown(c, first, i))
+            rc = put_question(&t, c, first, i, format);
     if (rc == 0)
         rc = table_format(&t, format, out);
     table_release(&t);
@@ -276,12 +286,15 @@ static int make_table(struct buf *out, const struct history_comparison *c, size_
 }
 
 /* What the numbers in brackets stand for, broken for so many columns (0: not at all). */
-static int put_definitions(struct buf *out, const struct history_comparison *c, int width)
+static int put_definitions(struct buf *out, const struct history_comparison *c, size_t first,
+                           int width)
 {
     int rc = 0;
     for (size_t i = 0; i < c->n_questions && rc == 0; i++) {
         const json_t *q = c->questions[i];
         struct buf line = {0}, shown = {0};
+        if (!question_is_shown(c, first, i))
+            continue;
         rc = buf_printf(&line, "[%zu] %s: %s", i + 1, record_text(q, "file"),
                         record_text(q, "definition"));
         if (rc == 0 && record_limit(q) > 0)
@@ -352,7 +365,7 @@ static int format_comparison(struct buf *out, struct history_comparison *c,
         rc = buf_add(out, buf_text(&table), table.n);
     buf_release(&table);
     if (rc == 0 && format == TABLE_TEXT)
-        rc = put_definitions(out, c, width);
+        rc = put_definitions(out, c, first, width);
     if (rc == 0 && first > 0) {
         char more[80];
         snprintf(more, sizeof more, "%zu more model%s to the left; --all shows %s\n", first,

@@ -82,7 +82,7 @@ static void results_stand_side_by_side(void **state)
     shown(&out, TABLE_TEXT, 0);
     has(&out, "one\\x1b[2J", true);
     has(&out, "from       /some/where/that/is/far/away  /some/where/that/is/far/away\n", true);
-    has(&out, "\ntext [1] ", true);
+    has(&out, "\ntext [1]\n", true);
     has(&out, "\n loss      3.50 +- 0.25                  2.50 +- 0.25 (partial)", true);
     has(&out, "9.5", false);
     has(&out, "[1] /no/such/t\\xff.txt: all of it", true);
@@ -118,6 +118,20 @@ static void results_stand_side_by_side(void **state)
     assert_int_equal(h.n, 4);
     assert_int_equal(h.n_bad, 0);
     records_release(&h);
+    /* What no model that is shown was asked has no rows and no definition. */
+    json_t *o = record_of(&a, 1.5, false);
+    json_object_set_new(o, "evaluation", json_string("other"));
+    assert_ok(eval_history_add(o));
+    json_decref(o);
+    keep(&b, 2.0, false);
+    shown(&out, TABLE_TEXT, 0);
+    has(&out, "other [2]", true);
+    has(&out, "\n[2] ", true);
+    shown(&out, TABLE_TEXT, 45);
+    has(&out, "1 more model", true);
+    has(&out, "text [1]", true);
+    has(&out, "other [2]", false);
+    has(&out, "\n[2] ", false);
     tiny_speaker_release(&a);
     tiny_speaker_release(&b);
     buf_release(&out);

@@ -201,7 +201,7 @@ static void show_counts(const struct dataset *d, const struct data_summary *s, b
                           : has_tokenizer ? "not known: the tokenizer has no end-of-text token"
                                           : "known only with the tokenizer");
     int n = snprintf(text, sizeof text, "%" PRIu64, d->n_tokens);
-    if (s->bounds)
+    if (s->bounds && d->n_documents > 1)
         snprintf(text + n, sizeof text - (size_t)n, ", %.0f a document",
                  (double)d->n_tokens / (double)d->n_documents);
     wrap_row("tokens", text);

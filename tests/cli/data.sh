@@ -19,6 +19,7 @@ is "its lengths" "7 to 24 tokens, median 9" "$(field lengths "$text")"
 has "few bars" "        16 to 31  #" "$(LC_ALL=C info "$TMPDIR/texts" --model $MODEL)"
 has "its vocabulary" "of 257 ids" "$(field used "$text")"
 printf '\n\n%30s\n\n\tOnce.  Then.\n' "A Title" >"$TMPDIR/title.txt"
+is "one document has no mean" "$(wc -c <"$TMPDIR/title.txt" | awk '{print $1 + 1}')" "$(field tokens "$(XDG_CACHE_HOME=$TMPDIR/other info --model $MODEL "$TMPDIR/title.txt")")"
 is "blanks are one space there" "A Title Once. Then." "$(field begins "$(XDG_CACHE_HOME=$TMPDIR/other info --model $MODEL "$TMPDIR/title.txt")" | sed 's/<|.*//; s/ *$//')"
 has "its beginning" "One day." "$(field begins "$text")"
 for k in $(seq 5 60); do

@@ -281,13 +281,24 @@ int adapter_read(struct adapter **out, const char *path, const struct config *c)
     return adapter_read_files(out, path, NULL, c);
 }
 
+/* What has no configuration of an adapter but that of a model is no adapter. */
+static void explain_missing(int rc, const char *path)
+{
+    char *model = rc == ERR_MISSING ? file_join(path, "config.json") : NULL;
+    if (model != NULL && file_exists(model))
+        err_set(rc, "it is a model (config.json), not an adapter (%s)", CONFIG);
+    mem_free(model);
+}
+
 int adapter_read_files(struct adapter **out, const char *path, const struct file_set *open,
                        const struct config *c)
 {
     struct adapter_folder f;
     int rc = adapter_open(&f, path, open);
-    if (rc != 0)
+    if (rc != 0) {
+        explain_missing(rc, path);
         return wrap_adapter(path);
+    }
     rc = adapter_read_open(out, &f, c);
     adapter_close(&f);
     return rc;

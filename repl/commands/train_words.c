@@ -5,6 +5,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/settings_words.h"
+#include "model/base/words.h"
 #include "repl/commands/typed_name.h"
 #include "repl/settings/options_table.h"
 #include "repl/terminal/wrap.h"
@@ -66,6 +67,15 @@ static int find_apart(char *const *words, int n)
     return i < n ? i : 0;
 }
 
+/* What the command does besides training that the first word, no file or preset, is near to. */
+static const char *near_action(const char *word, const char *why)
+{
+    static const char *const actions[] = {"show", "status", "resume"};
+    return strncmp(why, "there is no file or preset", 26) == 0 && strstr(why, "mean") == NULL
+               ? words_nearest(word, actions, sizeof actions / sizeof *actions)
+               : NULL;
+}
+
 static int explain_words(int rc, char *const *words, int n)
 {
     char shown[SHOWN], key[SHOWN], value[SHOWN];
@@ -73,8 +83,12 @@ static int explain_words(int rc, char *const *words, int n)
     if (why == NULL)
         return ERR_NOMEM;
     const char *text = find_text(words, n, why);
+    const char *action = n > 0 ? near_action(words[0], why) : NULL;
     const int at = find_apart(words, n);
-    if (text != NULL && is_text_name(text)) {
+    if (action != NULL) {
+        err_set(rc, "there is no file or preset %s; did you mean `:train %s`?",
+                file_show(shown, sizeof shown, words[0]), action);
+    } else if (text != NULL && is_text_name(text)) {
         err_set(rc, "%s is a text, not settings: `:train finetune data=%s` trains on it",
                 file_show(shown, sizeof shown, text), file_word(key, sizeof key, text));
     } else if (text != NULL) {

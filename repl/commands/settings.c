@@ -283,6 +283,8 @@ static int set_or_show_all(struct repl *r, const char *text)
         const size_t n = strcspn(text, " \t\n=");
         const bool assigned = text[n] == '=';
         const char *value = text + n + strspn(text + n, " \t\n");
+        if (n == 0)
+            return err_set(ERR_RANGE, "a setting's name is before its =: `:set NAME=VALUE`");
         const struct setting *o = find_called(r, text, n, *value == '\0', &rc);
         if (o == NULL)
             return rc;

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME = 20, VALUE = 7, RANGE = 20, BESIDE = 24, NARROW = 64, WIDE = 110 };
+enum { NAME = 20, VALUE = 7, RANGE = 28, BESIDE = 24, NARROW = 64, WIDE = 118 };
 static const double UNBOUNDED = 9e15; /* a whole number's limit that nobody meets */
 
 int settings_list_value(struct buf *out, const struct options *o, const struct setting *row)

@@ -223,7 +223,10 @@ int json_line_prompt(struct json_prompt *out, const char *line, size_t n, struct
 {
     *out = (struct json_prompt){0};
     json_t *root = NULL;
-    int rc = json_read_line(&root, line, n);
+    size_t blank = 0;
+    while (blank < n && strchr(" \t\r\n", line[blank]) != NULL)
+        blank++;
+    int rc = blank == n ? err_set(ERR_FORMAT, "the line is empty") : json_read_line(&root, line, n);
     if (rc == 0 && !json_is_object(root))
         rc = err_set(ERR_FORMAT, "expected an object, as {\"prompt\": \"My name is\"}");
     if (rc == 0)

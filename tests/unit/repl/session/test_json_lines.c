@@ -40,7 +40,8 @@ static void json_lines_are_read(void **state)
     assert_int_equal(p.settings.batch.top_logprobs, 4);
     json_prompt_release(&p);
     static const char *const bad[][2] = {
-        {"", "not JSON"},
+        {"", "the line is empty"},
+        {" \t\r", "the line is empty"},
         {"[1]", "expected an object"},
         {"null", "expected an object"},
         {"{\"prompt\": \"a\",}", "at column 16"},

@@ -72,7 +72,7 @@ static int save_adapter(struct repl *r, const char *path)
     int rc = need_adapter(r);
     if (rc == 0 && r->model->changed)
         rc = err_set(ERR_MISMATCH, "the model's weights have changed and are in no file, which an "
-                                   "adapter must name as its base; :save PATH first");
+                                   "adapter must name as its base; `:save PATH` first");
     char *expanded = rc == 0 ? file_expand(path) : NULL;
     if (rc == 0)
         rc = expanded == NULL ? ERR_NOMEM
@@ -102,7 +102,7 @@ static int merge_adapter(struct repl *r, const char *path)
     if (rc == 0 && (rc = repl_device(r)) == 0 &&
         (rc = unsaved_put_away(r, DISCARD_LORA_MERGE, 0)) == 0) {
         adapter_merge(r->model);
-        print_note("adapter merged into the weights in memory; :save PATH writes them");
+        print_note("adapter merged into the weights in memory; `:save PATH` writes them");
     }
     return rc;
 }

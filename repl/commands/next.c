@@ -52,7 +52,7 @@ static int read_next(struct repl *r, struct prompt *p, float *logits, const char
     }
     if (s->ids.n == 0)
         return err_set(ERR_MISSING,
-                       "there is no text yet; :next TEXT shows what may come after it");
+                       "there is no text yet; `:next TEXT` shows what may come after it");
     p->held_space = r->held_space;
     p->begun = g->begin && s->ids.data[0] == prompt_begin_token(r->model);
     int rc = ids_add(&p->ids, s->ids.data, s->ids.n);

@@ -19,9 +19,10 @@
 /* --dtype of this very command; what the model has in memory does not count. */
 static bool asked_dtype(enum dtype *out, const struct repl *r, const struct call *c)
 {
-    static const enum dtype chosen[] = {
-        [PRECISION_FP16] = DTYPE_F16, [PRECISION_FP32] = DTYPE_F32, [PRECISION_BF16] = DTYPE_BF16,
-        [PRECISION_Q8] = DTYPE_Q8};
+    static const enum dtype chosen[] = {[PRECISION_FP16] = DTYPE_F16,
+                                        [PRECISION_FP32] = DTYPE_F32,
+                                        [PRECISION_BF16] = DTYPE_BF16,
+                                        [PRECISION_Q8] = DTYPE_Q8};
     const int choice = r->options.settings.device.dtype;
     enum origin given = settings_store_origin(&r->options.store, OPTION(device.dtype));
     bool here = given == (c->shell ? ORIGIN_COMMAND_LINE : ORIGIN_CALL);
@@ -44,8 +45,8 @@ static const char *adapter_note(const struct model *m)
 {
     return m->adapter == NULL ? ""
            : m->adapter->on
-               ? ", the adapter merged into the weights; :lora save DIR writes it alone"
-               : ", the model without its adapter, which is off; :lora save DIR writes that";
+               ? ", the adapter merged into the weights; `:lora save DIR` writes it alone"
+               : ", the model without its adapter, which is off; `:lora save DIR` writes that";
 }
 
 /* Where the path alone opens another model than the one that is there now. */
@@ -111,12 +112,11 @@ static void show_cost(const struct eval_result *result)
     char shown[128], error[48] = "";
     if (!isnan(change->error))
         snprintf(error, sizeof error, " %s %.4f", term_plus_minus(), change->error);
-    wrap_say(stdout, "",
-             "loss %.4f in q8, %.4f in fp16, difference %.4f%s (%s, %llu window%s of %d)",
-             log(q8->value), log(fp16->value), change->value, error,
-             file_show(shown, sizeof shown, name == NULL ? result->path : name + 1),
-             (unsigned long long)result->done, result->done == 1 ? "" : "s",
-             result->config.seq_length);
+    wrap_say(
+        stdout, "", "loss %.4f in q8, %.4f in fp16, difference %.4f%s (%s, %llu window%s of %d)",
+        log(q8->value), log(fp16->value), change->value, error,
+        file_show(shown, sizeof shown, name == NULL ? result->path : name + 1),
+        (unsigned long long)result->done, result->done == 1 ? "" : "s", result->config.seq_length);
 }
 
 /* text: NULL for the one in the data folder. */
@@ -144,8 +144,7 @@ static int measure_cost(struct repl *r, const char *in, const char *out, const c
 }
 
 /* The file is written by now: only a text that was named makes a failure of what follows. */
-static int tell_cost(struct repl *r, bool shell, const char *in, const char *out,
-                     const char *text)
+static int tell_cost(struct repl *r, bool shell, const char *in, const char *out, const char *text)
 {
     const struct eval *e = eval_find("kl");
     char shown[2][160];
@@ -159,10 +158,12 @@ static int tell_cost(struct repl *r, bool shell, const char *in, const char *out
     file_word(shown[1], sizeof shown[1], out);
     if (shell)
         wrap_say(stdout, term_dim(stdout),
-                 "what q8 costs on a text: `prattle eval kl %s TEXT --model %s`", shown[0], shown[1]);
+                 "what q8 costs on a text: `prattle eval kl %s TEXT --model %s`", shown[0],
+                 shown[1]);
     else
         wrap_say(stdout, term_dim(stdout),
-                 "what q8 costs on a text: `:load %s`, then `:eval kl %s TEXT`", shown[1], shown[0]);
+                 "what q8 costs on a text: `:load %s`, then `:eval kl %s TEXT`", shown[1],
+                 shown[0]);
     return 0;
 }
 

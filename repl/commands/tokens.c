@@ -107,7 +107,8 @@ static int ids_to_show(const struct repl *r, const struct call *c, const struct 
     if (!c->shell && *c->text == '\0')
         return r->sequence.ids.n > 0
                    ? ids_add(out, r->sequence.ids.data, r->sequence.ids.n)
-                   : err_set(ERR_MISSING, "there is no text yet; :tokens TEXT shows those of TEXT");
+                   : err_set(ERR_MISSING,
+                             "there is no text yet; `:tokens TEXT` shows those of TEXT");
     int rc = c->shell && c->n == 0 ? file_read_fd(&text, STDIN_FILENO) : buf_str(&text, c->text);
     if (rc == 0)
         rc = tokenizer_encode(t, out, buf_text(&text), text.n,

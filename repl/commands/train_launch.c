@@ -49,7 +49,7 @@ int train_check_files(struct repl *r, const struct run_config *c)
         return rc;
     if (r->model->changed || (r->model->adapter != NULL && r->model->adapter->changed))
         return err_set(ERR_MISMATCH, "the weights in memory are in no file, from which other "
-                                     "processes could read them; :save PATH first");
+                                     "processes could read them; `:save PATH` first");
     return 0;
 }
 

@@ -51,7 +51,8 @@ const char *profile_part_name(enum profile_part part)
         [PART_LAYERNORM] = "LayerNorm", [PART_ACTIVATION] = "activation",
         [PART_LOSS] = "loss",           [PART_OPTIMIZER] = "optimizer",
         [PART_SAMPLING] = "sampling",   [PART_LOADER] = "loader",
-        [PART_FILES] = "files",         [PART_WAITS] = "waits"};
+        [PART_FILES] = "files",         [PART_EXCHANGE] = "exchange",
+        [PART_WAITS] = "waits"};
     return names[part];
 }
 
@@ -134,9 +135,14 @@ enum profile_part profile_set(enum profile_part part)
     return was;
 }
 
+enum profile_part profile_change(enum profile_part part)
+{
+    return mine != NULL && mine->now == part ? part : profile_set(part);
+}
+
 void profile_resume(enum profile_part part)
 {
-    if (mine == NULL)
+    if (mine == NULL || mine->now == part)
         return;
     profile_set(part);
     mine->resumed = true;

@@ -22,9 +22,10 @@ enum profile_part {
     PART_LOSS,       /* without its matrix products */
     PART_OPTIMIZER,
     PART_SAMPLING,
-    PART_LOADER, /* waiting for, or preparing, a batch of training data */
-    PART_FILES,  /* models loaded, checkpoints written */
-    PART_WAITS,  /* a thread for others at a barrier; the caller for the team */
+    PART_LOADER,   /* waiting for, or preparing, a batch of training data */
+    PART_FILES,    /* models loaded, checkpoints written */
+    PART_EXCHANGE, /* messages to and from other processes, waiting for these, sums of both */
+    PART_WAITS,    /* a thread for others at a barrier; the caller for the team */
     N_PARTS
 };
 const char *profile_part_name(enum profile_part part);
@@ -102,6 +103,8 @@ uint64_t profile_trace_dropped(const struct profile_trace *t);
 /* Set this thread's category from now on; returns the one before. Does nothing outside jobs, but
  * in a trace's caller, nor while profiling is off. */
 enum profile_part profile_set(enum profile_part part);
+/* The same, where the thread is in another category: a span of this one goes on. */
+enum profile_part profile_change(enum profile_part part);
 /* The same behind a wait: of the category that was before, of which perhaps nothing is left. */
 void profile_resume(enum profile_part part);
 /* The same for a short moment within a category, whose span in the trace goes on. */

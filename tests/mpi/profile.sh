@@ -18,6 +18,8 @@ traced() {
     has "  and its steps" "step, next batch, optimizer step, evaluation, checkpoint," "$(check "$2" | grep '^caller')"
     has "  of one rank, which is said" "of rank 0, of 2 ranks; $2 has " "$(tail -n 1 "$4")"
     is "  once" 1 "$(grep -c ' spans: ' "$4")"
+    has "  what goes between processes is a category" " exchange," "$(check "$2" | grep '^caller')"
+    has "  of the table too" $'\nexchange ' "$(cat "$4")"
 }
 "$PRATTLE" "${step[@]}" folder=plain >/dev/null 2>&1
 # A rank that would wait for one that has gone: it is ended then.
@@ -27,6 +29,18 @@ traced "under mpirun" mpirun.json by-mpirun err
 "$PRATTLE" profile own.json "${step[@]}" replicas=2 folder=launched >/dev/null 2>err
 is "launched" 0 $?
 traced "launched" own.json launched err
+
+# lanes NAME LAYOUT...: which of the caller and thread 0 exchange.
+lanes() {
+    "$PRATTLE" profile "$1.json" "${step[@]}" "${@:2}" folder="$1" >/dev/null 2>"$1.err"
+    check "$1.json" | sed -n 's/ 0:.* exchange,.*//p; s/^\(caller\):.* exchange,.*/\1/p' | paste -sd ' '
+}
+is "one process exchanges nothing" "" "$(lanes one)"
+hasnt() { is "$1" 0 "$(grep -c "$2" "$3")"; }
+hasnt "  which is no row of its table" "^exchange " one.err
+is "stages do, between jobs" caller "$(lanes stages layers_per_device=[1,1] gradient_blocks=1)"
+is "replicas of a state in parts, between layers too" "caller thread" "$(lanes parts replicas=2 zero=2)"
+is "shards, within layers" "caller thread" "$(lanes shards tensor_parallel=2 gradient_blocks=1)"
 
 # Before anything runs, on all ranks.
 sum=$(sha256sum <own.json)

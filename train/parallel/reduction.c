@@ -255,7 +255,7 @@ static void pack_share(void *arg, int thread, int n_threads)
 {
     const struct convert_job *j = arg;
     size_t first, n;
-    profile_set(PART_OPTIMIZER);
+    profile_set(PART_EXCHANGE);
     par_split_units(j->n, UNIT, thread, n_threads, &first, &n);
     half_partials_pack(j->packed + first, j->wide + first, n);
 }
@@ -264,7 +264,7 @@ static void unpack_share(void *arg, int thread, int n_threads)
 {
     const struct convert_job *j = arg;
     size_t first, n;
-    profile_set(PART_OPTIMIZER);
+    profile_set(PART_EXCHANGE);
     par_split_units(j->n, UNIT, thread, n_threads, &first, &n);
     half_partials_unpack(j->wide + first, j->packed + first, n);
 }
@@ -323,7 +323,7 @@ static void join_share(void *arg, int thread, int n_threads)
     const struct reduction *r = j->r;
     const size_t each = dtype_bytes(r->dtype);
     size_t first, n;
-    profile_set(PART_OPTIMIZER);
+    profile_set(PART_EXCHANGE);
     par_split_units(j->n, UNIT, thread, n_threads, &first, &n);
     for (int i = 0; i < r->n_nodes && r->half; i++)
         if (r->nodes[i].rank != r->group.own)

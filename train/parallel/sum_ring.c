@@ -98,7 +98,7 @@ static void await_block(void *user, int round, int block)
 {
     struct sum_ring *r = user;
     const int at = round * r->blocks + block;
-    const enum profile_part was = profile_set(PART_WAITS);
+    const enum profile_part was = profile_set(PART_EXCHANGE);
     for (int times = 0; r->posted <= at;)
         if (!post_next(r))
             world_pause(&times);
@@ -130,7 +130,7 @@ static void gather_rows(void *user, void *rows, size_t row_bytes, int n_rows)
 {
     struct sum_ring *r = user;
     const size_t each = row_bytes % sizeof(float) == 0 ? sizeof(float) : sizeof(uint16_t);
-    const enum profile_part was = profile_set(PART_WAITS);
+    const enum profile_part was = profile_set(PART_EXCHANGE);
     for (int i = 0; i < r->group.size; i++) {
         int first, last;
         shard_rows(r->group.size, i, n_rows, &first, &last);

@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/base/profile.h"
 #include "train/parallel/cleaner.h"
 #include "train/parallel/loss.h"
 #include "train/parallel/plugin.h"
@@ -200,10 +201,12 @@ void world_pause(int *times)
 
 void world_send(int to, enum world_tag tag, const void *data, size_t n, struct transfer *x)
 {
+    const enum profile_part was = profile_change(PART_EXCHANGE);
     loss_check();
     pthread_mutex_lock(&world.lock);
     check_transport(world.t.send(&world.t, to, (int)tag, data, n, x));
     pthread_mutex_unlock(&world.lock);
+    profile_resume(was);
 }
 
 void world_receive(int from, enum world_tag tag, void *data, size_t n, struct transfer *x)
@@ -230,8 +233,10 @@ bool world_test(struct transfer *x, int n)
 
 void world_wait(struct transfer *x, int n)
 {
+    const enum profile_part was = profile_change(PART_EXCHANGE);
     for (int times = 0; !world_test(x, n);)
         world_pause(&times);
+    profile_resume(was);
 }
 
 bool world_arrived(int from, enum world_tag tag)

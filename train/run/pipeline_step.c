@@ -274,7 +274,7 @@ static int begin_forward(struct run *r, const struct pipeline_job *j)
  * not go on, or another shard has stopped. */
 static int begin_job(struct run *r, const struct pipeline_job *j, bool *stopped)
 {
-    enum profile_part was = profile_set(PART_WAITS);
+    enum profile_part was = profile_set(PART_EXCHANGE);
     int rc = wait_for_messages(r, j, stopped);
     if (rc == 0 && run_tensor_is_on(r) && interrupt_pending()) /* nothing stops shards at work */
         rc = err_set(ERR_INTERRUPTED, "paused");
@@ -324,11 +324,13 @@ static int do_job(struct run *r, const struct pipeline_job *j, float scale)
 
 static void wait_for_all(struct run_pipeline *p)
 {
+    const enum profile_part was = profile_set(PART_EXCHANGE);
     for (int k = 0; k < p->n_chunks; k++)
         for (int i = 0; i < N_DIRECTIONS; i++) {
             world_wait(p->chunks[k].lanes[i].receiving, p->chunks[k].n_slots);
             world_wait(p->chunks[k].lanes[i].sending, p->chunks[k].n_slots);
         }
+    profile_resume(was);
 }
 
 void run_pipeline_begin(struct run *r)

@@ -327,7 +327,7 @@ int run_ranks_meet(struct run *r, int rc)
     struct run_ranks *k = r->ranks;
     if (k == NULL)
         return rc;
-    enum profile_part was = profile_set(PART_WAITS);
+    enum profile_part was = profile_set(PART_EXCHANGE);
     if (world_rank() == 0)
         meet_as_first(r, rc);
     else

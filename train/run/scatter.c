@@ -102,7 +102,7 @@ static bool await_layer(void *user, int layer)
 {
     struct run *r = user;
     const int unit = layer_unit(r->scatter, layer);
-    const enum profile_part was = profile_set(PART_WAITS);
+    const enum profile_part was = profile_set(PART_EXCHANGE);
     bool free = reduce_scatter_await(r->scatter->gradients, unit);
     while (!free && !interrupt_pending() && !r->scatter->stopped(r))
         free = reduce_scatter_await(r->scatter->gradients, unit);
@@ -113,7 +113,9 @@ static bool await_layer(void *user, int layer)
 static void take_layer(void *user, int layer)
 {
     const struct run *r = user;
+    const enum profile_part was = profile_set(PART_EXCHANGE);
     reduce_scatter_give(r->scatter->gradients, layer_unit(r->scatter, layer));
+    profile_resume(was);
 }
 
 void run_scatter_fit_step(struct run *r)
@@ -140,7 +142,7 @@ void run_scatter_end_block(struct run *r)
 
 void run_scatter_finish(struct run *r)
 {
-    const enum profile_part was = profile_set(PART_WAITS);
+    const enum profile_part was = profile_set(PART_EXCHANGE);
     reduce_scatter_finish(r->scatter->gradients, &r->sum);
     profile_resume(was);
 }

@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/base/profile.h"
 #include "train/parallel/division.h"
 #include "train/parallel/reduction.h"
 #include "train/run/inside.h"
@@ -211,15 +212,9 @@ void run_shares_close(struct run *r)
 
 /* ---- steps ---- */
 
-void run_shares_add(struct run *r)
+static void add_gradients(struct run *r)
 {
     struct run_shares *k = r->shares;
-    if (k == NULL)
-        return;
-    if (r->scatter != NULL) {
-        run_scatter_finish(r);
-        return;
-    }
     for (int i = 0; i < STAGE_MAX_SPANS; i++)
         if (k->reductions[i] != NULL)
             reduction_run(k->reductions[i], step_blocks(r->step), step_gradients(r->step), &r->sum,
@@ -228,6 +223,19 @@ void run_shares_add(struct run *r)
         world_broadcast(&r->sum, sizeof r->sum, 0);
     if (r->tensor != NULL)
         run_tensor_gather_gradients(r);
+}
+
+void run_shares_add(struct run *r)
+{
+    if (r->shares == NULL)
+        return;
+    if (r->scatter != NULL) {
+        run_scatter_finish(r);
+        return;
+    }
+    const enum profile_part was = profile_set(PART_EXCHANGE);
+    add_gradients(r);
+    profile_resume(was);
 }
 
 /* Of this rank's slices, which its peers have updated in parts. */
@@ -244,18 +252,28 @@ static void join_slices(struct run *r)
     }
 }
 
-void run_shares_spread_weights(struct run *r)
+static void spread_weights(struct run *r)
 {
+    struct run_shares *k = r->shares;
     if (r->tensor != NULL) {
-        if (r->shares->sliced)
+        if (k->sliced)
             join_slices(r);
         run_tensor_spread_weights(r);
         return;
     }
-    for (int i = 0; i < STAGE_MAX_SPANS && r->shares != NULL && r->shares->sliced; i++)
-        if (r->shares->reductions[i] != NULL)
-            reduction_spread(r->shares->reductions[i], weights_block(&r->trainable),
+    for (int i = 0; i < STAGE_MAX_SPANS && k->sliced; i++)
+        if (k->reductions[i] != NULL)
+            reduction_spread(k->reductions[i], weights_block(&r->trainable),
                              dtype_bytes(r->trainable.dtype));
+}
+
+void run_shares_spread_weights(struct run *r)
+{
+    if (r->shares == NULL)
+        return;
+    const enum profile_part was = profile_set(PART_EXCHANGE);
+    spread_weights(r);
+    profile_resume(was);
 }
 
 /* Of the windows of all replicas, on the first: those of some layers of this rank. */

@@ -123,7 +123,7 @@ bool run_tensor_ready(struct run *r, bool ready, void (*meanwhile)(void *user), 
     struct run_tensor *t = r->tensor;
     if (t == NULL)
         return ready;
-    const enum profile_part was = profile_set(PART_WAITS);
+    const enum profile_part was = profile_set(PART_EXCHANGE);
     const int size = t->group.size, own = t->group.own;
     t->ready[own] = ready;
     for (int i = 0; i < size; i++)
@@ -145,7 +145,7 @@ bool run_tensor_ready(struct run *r, bool ready, void (*meanwhile)(void *user), 
 void run_tensor_gather_gradients(struct run *r)
 {
     struct run_tensor *t = r->tensor;
-    const enum profile_part was = profile_set(PART_WAITS);
+    const enum profile_part was = profile_set(PART_EXCHANGE);
     shard_exchange_gather(t->exchange, t->gradients, step_gradients(r->step));
     profile_resume(was);
 }
@@ -153,7 +153,7 @@ void run_tensor_gather_gradients(struct run *r)
 void run_tensor_spread_weights(struct run *r)
 {
     struct run_tensor *t = r->tensor;
-    const enum profile_part was = profile_set(PART_WAITS);
+    const enum profile_part was = profile_set(PART_EXCHANGE);
     const size_t first = t->slices.at[0].first;
     shard_exchange_spread(t->exchange, weights_block(&t->own),
                           (const char *)weights_block(&r->weights) +

@@ -44,6 +44,45 @@ static void a_job_in_parts(void **state)
     par_close();
 }
 
+static size_t count_events(const struct profile_lane *l, int span, int part)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->n_events; i++)
+        n += span >= 0 ? l->events[i].span == span
+                       : l->events[i].span < 0 && l->events[i].part == part;
+    return n;
+}
+
+/* A category within itself is one span of it, and nothing of the one around it. */
+static void a_category_in_itself(void **state)
+{
+    (void)state;
+    struct profile_trace t;
+    still_clock_run(1e-6);
+    assert_ok(par_open(1, true));
+    assert_ok(profile_trace_start(1, 0));
+    profile_set(PART_LOADER);
+    const enum profile_part outer = profile_change(PART_EXCHANGE);
+    const enum profile_part inner = profile_change(PART_EXCHANGE);
+    clock_s();
+    profile_resume(inner);
+    clock_s();
+    profile_resume(outer);
+    profile_trace_stop(&t);
+    const struct profile_lane *l = &t.lanes[1];
+    assert_int_equal(outer, PART_LOADER);
+    assert_int_equal(inner, PART_EXCHANGE);
+    assert_int_equal(count_events(l, -1, PART_EXCHANGE), 1);
+    assert_int_equal(count_events(l, -1, PART_LOADER), 2);
+    assert_true(fabs(l->seconds[PART_EXCHANGE] - 3e-6) < 1e-9);
+    profile_trace_release(&t);
+    /* Off, nothing is of a category. */
+    assert_int_equal(profile_change(PART_EXCHANGE), PART_REST);
+    profile_resume(PART_LOADER);
+    assert_int_equal(profile_change(PART_EXCHANGE), PART_REST);
+    par_close();
+}
+
 /* A stage with a category, which a short moment of another does not cut in two. */
 static void work_in_stages(void *arg, int thread, int n_threads)
 {
@@ -59,15 +98,6 @@ static void work_in_stages(void *arg, int thread, int n_threads)
         profile_end();
         profile_end();
     }
-}
-
-static size_t count_events(const struct profile_lane *l, int span, int part)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < l->n_events; i++)
-        n += span >= 0 ? l->events[i].span == span
-                       : l->events[i].span < 0 && l->events[i].part == part;
-    return n;
 }
 
 static void a_trace_of_stages(void **state)
@@ -173,7 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_in_parts),        cmocka_unit_test(a_trace_of_stages),
         cmocka_unit_test(a_trace_without_room),  cmocka_unit_test(times_within_a_trace),
-        cmocka_unit_test(no_memory_for_a_trace),
+        cmocka_unit_test(no_memory_for_a_trace), cmocka_unit_test(a_category_in_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "model/base/err.h"
 #include "model/base/half.h"
 #include "model/base/mem.h"
+#include "model/base/mem_room.h"
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/kernels/row_kernels.h"
@@ -20,7 +21,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- the block ---- */
 
@@ -104,10 +104,10 @@ int params_init(struct params *p, const struct config *c, enum dtype dtype)
     if (rc != 0)
         return rc;
     size_t bytes = params_bytes(&checked, dtype);
-    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    if (bytes > machine)
-        return err_set(ERR_NOMEM, "the weights need %.1f GB of memory, this machine has %.1f GB",
-                       (double)bytes / 1e9, (double)machine / 1e9);
+    const struct mem_limit here = mem_limit_find();
+    if (bytes > here.memory)
+        return err_set(ERR_NOMEM, "the weights need %.1f GB of memory, %s has %.1f GB",
+                       (double)bytes / 1e9, here.owner, (double)here.memory / 1e9);
     return params_reserve(p, c, dtype);
 }
 

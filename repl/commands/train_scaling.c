@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/mem_room.h"
 #include "model/base/par.h"
 #include "repl/terminal/duration.h"
 #include "repl/terminal/plot.h"
@@ -18,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST_RANKS = 65536, CURVE = 11 /* 1 to 1024 */, STREAM = 32 << 20 };
 
@@ -177,7 +177,7 @@ static struct cluster complete_cluster(const struct cluster *given, const struct
     if (k.stream == 0)
         k.stream = measure_stream();
     if (k.memory == 0)
-        k.memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+        k.memory = (double)mem_limit_find().memory;
     if (k.disk == 0)
         k.disk = INFINITY;
     return k;

@@ -63,7 +63,7 @@ is "leaves nothing" 0 "$(panels)"
 # In training, all that a step needs.
 plan() {
     "$PRATTLE" train finetune data=README.md model.init=random:gpt2 sequence_length=32 "$@" --plan 2>/dev/null |
-        grep -E "^memory|moment|together|disk|files|a step  |bytes a" | sed 's/ of .* in this machine//'
+        grep -E "^memory|moment|together|disk|files|a step  |bytes a" | sed 's/ of .* in this .*//'
 }
 has "in memory" "second moment" "$(plan)"
 is "the plan of a run on disk" "memory

@@ -6,7 +6,7 @@
 . tests/mpi/mpi.sh.inc
 MODEL=${MODEL%%,*},n_layer=4,n_embd=256,n_head=4,vocab_size=2000
 tools=${TOOLS:-$PWD/build/release/tests/tools}
-cc -shared -fPIC -o "$TMPDIR/machine.so" tests/cli/data/machine.c || { echo "not ok 1 - cc makes machine.so"; exit 1; }
+cc -D_GNU_SOURCE -shared -fPIC -o "$TMPDIR/machine.so" tests/cli/data/machine.c -ldl || { echo "not ok 1 - cc makes machine.so"; exit 1; }
 cd "$TMPDIR" || exit 1
 STEPS=2
 sizes="micro_batch_size=4 gradient_blocks=4"
@@ -15,10 +15,13 @@ sizes="micro_batch_size=4 gradient_blocks=4"
 planned() { "$PRATTLE" $(words planned $sizes "$@") --plan | sed -nE 's/^  together +([0-9]+)\.[0-9] MiB.*/\1/p'; }
 # planned_stages WORDS...: MiB of all processes of a pipeline together.
 planned_stages() { "$PRATTLE" $(words planned $sizes "$@") --plan | sed -nE 's/^  [0-9] .* ([0-9]+)\.[0-9] MiB$/\1/p' | awk '{n += $1} END {print n}'; }
-# on MIB COMMAND...: on a machine of so much memory; how that ended, without the sizes.
-on() {
-    local mib=$1; shift
-    MACHINE_MIB=$mib LD_PRELOAD=$TMPDIR/machine.so "$@" 2>&1 | sed -nE 's/[0-9.]+ MiB/SIZE/g; s/.*(the run takes .*)/\1/p; s/.*(\[finished at step [0-9]+).*/\1/p'
+mkdir -p machine/proc/self
+# memory MIB: a machine of so much, without swap, and without control groups.
+memory() { echo "MemTotal: $(($1 * 1024)) kB" >machine/proc/meminfo; : >machine/proc/self/cgroup; }
+# on MIB COMMAND...: on such a machine; how that ended, without the sizes.
+on() { memory "$1"; ended "${@:2}"; }
+ended() {
+    MACHINE=$TMPDIR/machine LD_PRELOAD=$TMPDIR/machine.so "$@" 2>&1 | sed -nE 's/[0-9.]+ MiB/SIZE/g; s/.*(the run takes .*)/\1/p; s/.*(\[finished at step [0-9]+).*/\1/p'
 }
 alone="the run takes SIZE of memory, this machine has SIZE: phased=on trains it from disk, recompute=all or a smaller micro_batch_size takes less (--plan shows the parts)"
 several() { echo "the run takes SIZE of memory with $1 processes here, this machine has SIZE: fewer of them, recompute=all or a smaller micro_batch_size takes less (--plan shows the parts)"; }
@@ -33,11 +36,35 @@ is "so is one that goes on" "$alone" "$(on $((one / 2)) resume steps=4)"
 is "  with nothing done" "step-000002" "$(cd run && echo step-*)"
 is "  also by the folder that a new run would have" "$alone" \
     "$(on $((one / 2)) "$PRATTLE" $(words run $sizes resume=on steps=4))"
-printf '%s\n' 'size 250 24' shell "> MACHINE_MIB=$((one / 2)) LD_PRELOAD=$TMPDIR/machine.so exec \"\$PRATTLE\" $MODEL" 'expect :help' \
+memory $((one / 2))
+printf '%s\n' 'size 250 24' shell "> MACHINE=$TMPDIR/machine LD_PRELOAD=$TMPDIR/machine.so exec \"\$PRATTLE\" $MODEL" 'expect :help' \
     '> :train resume run steps=4' 'expect the run takes ' '> :quit' 'exit 0' >resume.txt
 "$tools/transcript" resume.txt >said 2>&1
 is "  at the prompt" "0 " "$? $(grep '^not ok' said)"
 is "  and where it fits it goes on" "[finished at step 4" "$(on $one resume steps=4)"
+
+# In a container of less than the machine has.
+# in_group MIB COMMAND...: within a group that has more, of either version.
+in_group() {
+    local mib=$1 version groups=machine/sys/fs/cgroup; shift
+    for version in 2 1; do
+        memory 1000000; rm -rf machine/sys; mkdir -p $groups/box/own $groups/memory/box/own
+        if [ $version = 2 ]; then
+            echo 0::/box/own >machine/proc/self/cgroup
+            echo max >$groups/box/own/memory.max; echo $((mib << 20)) >$groups/box/memory.max
+        else
+            echo 5:memory:/box/own >machine/proc/self/cgroup
+            echo $((mib << 30)) >$groups/memory/box/own/memory.limit_in_bytes
+            echo $((mib << 20)) >$groups/memory/box/memory.limit_in_bytes
+        fi
+        ended "$@" | sed "s/^/$version: /"
+    done
+}
+group=${alone/this machine/this control group}
+is "a container's limit is the machine's" "2: $group"$'\n'"1: $group" "$(in_group $((one / 2)) resume steps=6)"
+is "  and enough is enough" "2: [finished at step 2"$'\n'"1: [finished at step 2" "$(in_group $((one * 19 / 20)) one box $sizes)"
+has "  the plan says so" " of $((one / 2)).0 MiB in this control group: it does not fit" \
+    "$(in_group $((one / 2)) true; MACHINE=$TMPDIR/machine LD_PRELOAD=$TMPDIR/machine.so "$PRATTLE" $(words planned $sizes) --plan 2>&1)"
 
 # Several on this machine: each takes as much, but for what is divided.
 two=$(planned replicas=2) sliced=$(planned replicas=2 zero=2)

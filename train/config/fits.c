@@ -2,13 +2,13 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/base/mem_room.h"
 #include "train/config/devices.h"
 #include "train/config/plan.h"
 #include "train/config/size_text.h"
 #include "train/parallel/world.h"
 
 #include <string.h>
-#include <sys/sysinfo.h>
 
 /* The plan may be a little more than the run takes. */
 static const double MARGIN = 1.1;
@@ -67,32 +67,34 @@ static int need_of_several(struct need *out, const struct run_config *c, const s
     return rc;
 }
 
-static int refuse(const struct need *need, const struct run_config *c, double there)
+static int refuse(const struct need *need, const struct run_config *c, double there,
+                  const char *owner)
 {
     char size[SIZE_TEXT], machine[SIZE_TEXT];
     size_text(size, need->bytes);
     size_text(machine, there);
     if (need->n == 1)
         return err_set(ERR_RANGE,
-                       "the run takes %s of memory, this machine has %s: %srecompute=all or a "
+                       "the run takes %s of memory, %s has %s: %srecompute=all or a "
                        "smaller micro_batch_size takes less (--plan shows the parts)",
-                       size, machine, c->execution.phased ? "" : "phased=on trains it from disk, ");
+                       size, owner, machine,
+                       c->execution.phased ? "" : "phased=on trains it from disk, ");
     return err_set(ERR_RANGE,
-                   "the run takes %s of memory with %d processes here, this machine has %s: fewer "
+                   "the run takes %s of memory with %d processes here, %s has %s: fewer "
                    "of them, recompute=all or a smaller micro_batch_size takes less (--plan shows "
                    "the parts)",
-                   size, need->n, machine);
+                   size, need->n, owner, machine);
 }
 
 int run_config_fits(const struct run_config *c, const struct config *shape, enum dtype held,
                     bool launched)
 {
     struct need need;
-    struct sysinfo here;
+    const struct mem_limit here = mem_limit_find();
     int rc = launched || world_size() > 1 ? need_of_several(&need, c, shape, held, launched)
                                           : need_alone(&need, c, shape, held);
-    if (rc != 0 || sysinfo(&here) != 0)
+    if (rc != 0)
         return rc;
-    const double there = ((double)here.totalram + (double)here.totalswap) * here.mem_unit;
-    return need.bytes <= there * MARGIN ? 0 : refuse(&need, c, there);
+    const double there = (double)here.memory + (double)here.swap;
+    return need.bytes <= there * MARGIN ? 0 : refuse(&need, c, there, here.owner);
 }

@@ -4,8 +4,8 @@
 #include "train/config/run_config.h"
 
 /*
- * ERR_RANGE, with both sizes: the machine's memory and swap do not hold the run's processes on it,
- * and the system would end the program in the first step.
+ * ERR_RANGE, with both sizes: the machine's memory and swap, or those of the control group, do not
+ * hold the run's processes on it, and the system would end the program in the first step.
  *
  * c         resolved
  * held      the precision of the model to talk to

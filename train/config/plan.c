@@ -1,6 +1,7 @@
 #include "train/config/plan.h"
 
 #include "model/base/err.h"
+#include "model/base/mem_room.h"
 #include "train/config/devices.h"
 #include "train/config/moments.h"
 #include "train/config/phased_plan.h"
@@ -17,7 +18,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 void run_config_step(const struct run_config *c, const struct config *shape,
                      struct step_config *out)
@@ -83,11 +83,12 @@ static const char *precision_name(enum dtype d)
 /* The sum, against what the machine has. kept: no layer is recomputed. */
 static int memory_total(double total, bool kept, struct buf *out)
 {
-    const double here = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const struct mem_limit limit = mem_limit_find();
+    const double here = (double)limit.memory;
     char size[32], machine[32];
-    int rc = buf_printf(out, "  %-18s %10s  of %s in this machine%s\n", "together",
-                        size_text(size, total), size_text(machine, here),
-                        total > here ? ": it does not fit" : "");
+    int rc =
+        buf_printf(out, "  %-18s %10s  of %s in %s%s\n", "together", size_text(size, total),
+                   size_text(machine, here), limit.owner, total > here ? ": it does not fit" : "");
     /* What could be done about it, the cheapest first. */
     if (rc == 0 && total > here * 0.9 && kept)
         rc = buf_printf(out, "  recompute=all or a smaller micro_batch_size takes less\n");

@@ -3,12 +3,11 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/base/mem_room.h"
 #include "model/base/par.h"
 #include "train/step/backward_attention.h"
 #include "train/step/step_inside.h"
 #include "train/step/weights_disk.h"
-
-#include <unistd.h>
 
 static const char *const block_names[N_BLOCKS] = {
     "gradients",       "activations",        "training scratch", "training logits",
@@ -305,14 +304,15 @@ int step_bytes(struct step_bytes *out, const struct config *c, enum dtype dtype,
 
 static int check_memory(const struct step_bytes *b)
 {
-    double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const struct mem_limit here = mem_limit_find();
     double all = (double)b->activations + (double)b->gradients + (double)b->scratch +
                  (double)b->logits + (double)b->window + (double)b->embedding + (double)b->waiting;
-    if (all > machine)
+    if (all > (double)here.memory)
         return err_set(ERR_NOMEM,
-                       "a micro-batch needs %.1f GB of memory (%.1f GB of activations), this "
-                       "machine has %.1f GB: use a smaller one, or recomputation",
-                       all / 1e9, (double)b->activations / 1e9, machine / 1e9);
+                       "a micro-batch needs %.1f GB of memory (%.1f GB of activations), %s has "
+                       "%.1f GB: use a smaller one, or recomputation",
+                       all / 1e9, (double)b->activations / 1e9, here.owner,
+                       (double)here.memory / 1e9);
     return 0;
 }
 

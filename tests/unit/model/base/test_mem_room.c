@@ -59,8 +59,55 @@ static void the_least_counts(void **state)
     assert_in_range(mem_room_bytes(), 1, UINT64_MAX);
 }
 
+static void assert_limit(uint64_t memory, uint64_t swap, const char *owner)
+{
+    const struct mem_limit l = mem_limit_below(scratch.folder);
+    assert_int_equal(l.memory, memory);
+    assert_int_equal(l.swap, swap);
+    assert_string_equal(l.owner, owner);
+}
+
+/* Whatever is in use. */
+static void the_least_limit_counts(void **state)
+{
+    (void)state;
+    scratch_open(&scratch);
+    put("proc/meminfo", "MemTotal:  800 kB\nMemAvailable:     5 kB\nSwapTotal: 100 kB\n");
+    assert_limit(800 * 1024, 100 * 1024, "this machine");
+    put("proc/self/cgroup", "4:memory:/a/b\n1:cpu:/x\n0::/c/d\n");
+    assert_limit(800 * 1024, 100 * 1024, "this machine");
+
+    /* Version 2: in a group without a limit, in one that has it, in one that has more. */
+    put("sys/fs/cgroup/c/d/memory.max", "max\n");
+    put("sys/fs/cgroup/c/d/memory.swap.max", "30000\n");
+    put("sys/fs/cgroup/c/memory.max", "600000\n");
+    put("sys/fs/cgroup/c/memory.current", "599999\n");
+    put("sys/fs/cgroup/memory.max", "700000\n");
+    put("sys/fs/cgroup/memory.swap.max", "max\n");
+    assert_limit(600000, 30000, "this control group");
+
+    /* Version 1, whose limit of swap is one of both; none is a large number. */
+    put("sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
+    put("sys/fs/cgroup/memory/a/b/memory.memsw.limit_in_bytes", "9223372036854771712\n");
+    put("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "500000\n");
+    assert_limit(500000, 30000, "this control group");
+    put("sys/fs/cgroup/memory/a/memory.memsw.limit_in_bytes", "520000\n");
+    assert_limit(500000, 20000, "this control group");
+    put("sys/fs/cgroup/memory/memory.memsw.limit_in_bytes", "500000\n");
+    assert_limit(500000, 0, "this control group");
+
+    /* A limit above what the system has is none. */
+    put("proc/meminfo", "MemTotal:  100 kB\n");
+    assert_limit(100 * 1024, 0, "this machine");
+    scratch_close(&scratch);
+
+    /* Here. */
+    assert_in_range(mem_limit_find().memory, 1, UINT64_MAX >> 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_least_counts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_least_counts),
+                                       cmocka_unit_test(the_least_limit_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

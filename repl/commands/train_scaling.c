@@ -231,11 +231,12 @@ static void say_part(const char *part, double seconds, const char *note)
     wrap_hanging(line, 0, 2);
 }
 
-static int say_words(const char *head, const char *between, const struct scaling_layout *l)
+static int say_words(const struct scaling *s, const char *head, const char *between,
+                     const struct scaling_layout *l)
 {
     struct buf line = {0};
     int rc = buf_printf(&line, "%s%s", head, between);
-    if (rc == 0 && (rc = scaling_words(&line, l)) == 0)
+    if (rc == 0 && (rc = scaling_words(&line, s->c, l)) == 0)
         wrap_hanging(buf_text(&line), 0, 2);
     buf_release(&line);
     return rc;
@@ -256,7 +257,7 @@ static int say_layout(const struct scaling *s, const char *head, const struct sc
     if (rc == 0)
         rc = scaling_memory(&bytes, s->c, s->shape, s->held, l);
     if (rc == 0)
-        rc = say_words(head, ": ", l);
+        rc = say_words(s, head, ": ", l);
     if (rc != 0)
         return rc;
     const double all = step_time_total(&t);
@@ -338,7 +339,7 @@ static int find_curve(struct curve *out, const struct scaling *s)
         out->times[out->n++] = times;
         snprintf(head, sizeof head, "  %5d %6s times (%.0f %%)", k.ranks, figure(text, times),
                  100 * times / k.ranks);
-        if ((rc = say_words(head, "  ", &l)) != 0)
+        if ((rc = say_words(s, head, "  ", &l)) != 0)
             return rc;
     }
     return 0;

@@ -108,8 +108,14 @@ has "without mpirun" "several processes need mpirun: install Open MPI" \
         global_batch_size=2 micro_batch_size=1 sequence_length=32 folder=refused --model $MODEL replicas=2 2>&1)"
 has "srun without PMIx" "prattle-mpi.so cannot be used: srun has not told it of the other processes: srun --mpi=pmix" \
     "$(SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0 one refused 2>&1)"
-has "moments on disk are for one process" "phased is on, but a run by several processes has its moments in memory: phased=off, or replicas=1" \
-    "$(many 2 refused phased=on 2>&1)"
-has "  which a run that is still to be launched says too" "phased is on, but a run by several processes" \
-    "$(one refused phased=on replicas=2 --plan 2>&1)"
+phased="phased is on, but only one process trains from disk: phased=off"
+is "training from disk is for one process" "$phased with zero=2, or one process" "$(many 2 refused phased=on 2>&1)"
+is "  which a run that is still to be launched says too" "$phased with zero=2, or replicas=1" "$(one refused phased=on replicas=2 2>&1)"
+is "  and its plan" "$phased with zero=2, or replicas=1" "$(one refused phased=on replicas=2 --plan 2>&1)"
+is "  and stages" "$phased, or layers_per_device=none" "$(one refused phased=on layers_per_device=[1,1] 2>&1)"
+is "  and shards" "$phased, or tensor_parallel=1" "$(one refused phased=on tensor_parallel=2 2>&1)"
+is "  before there is a folder" "" "$(ls refused 2>/dev/null)"
+(STEPS=2; one disk phased=on save_every=2) >/dev/null 2>&1
+has "  and who goes on" "$phased with zero=2, or replicas=1" "$("$PRATTLE" train resume disk replicas=2 steps=4 2>&1)"
+has "  who does as it says" "[finished at step 4" "$("$PRATTLE" train resume disk replicas=2 steps=4 phased=off zero=2 2>&1)"
 finish

@@ -80,12 +80,6 @@ static int refuse_beside_tensor(const struct run_config *c)
                 n);
         return RUN_BLAME(c, RUN_ROW(execution.zero), RUN_ROW(execution.tensor_parallel));
     }
-    if (e->phased) {
-        err_set(ERR_UNSUPPORTED,
-                "phased is on, but a run by several processes has its moments in memory: "
-                "phased=off, or tensor_parallel=1");
-        return RUN_BLAME(c, RUN_ROW(execution.phased), RUN_ROW(execution.tensor_parallel));
-    }
     if (c->logging.log_activations_every > 0) {
         err_set(ERR_RANGE,
                 "log_activations_every is %d, but with tensor_parallel=%d no process has all of "
@@ -154,6 +148,25 @@ static int check_rts_activations(const struct run_config *c, const struct config
     return RUN_BLAME(c, RUN_ROW(execution.rts_activations), RUN_ROW(execution.recompute));
 }
 
+/* What they have in memory is least where it is divided. */
+static int refuse_phased(const struct run_config *c, const struct layout *l)
+{
+    const struct execution_section *e = &c->execution;
+    const char *alone = world_size() > 1         ? "one process"
+                        : l->stages > 1          ? "layers_per_device=none"
+                        : e->tensor_parallel > 1 ? "tensor_parallel=1"
+                                                 : "replicas=1";
+    const bool divides = l->stages * e->tensor_parallel == 1 && e->zero < 2 && c->lora.rank == 0;
+    err_set(ERR_UNSUPPORTED,
+            "phased is on, but only one process trains from disk: phased=off%s, or %s",
+            divides ? " with zero=2" : "", alone);
+    if (l->stages > 1)
+        return RUN_BLAME(c, RUN_ROW(execution.phased), RUN_ROW(execution.layers_per_device));
+    if (e->tensor_parallel > 1)
+        return RUN_BLAME(c, RUN_ROW(execution.phased), RUN_ROW(execution.tensor_parallel));
+    return RUN_BLAME(c, RUN_ROW(execution.phased), RUN_ROW(execution.replicas));
+}
+
 int run_config_resolve_processes(struct run_config *c, const struct config *shape)
 {
     struct execution_section *e = &c->execution;
@@ -192,12 +205,8 @@ int run_config_resolve_processes(struct run_config *c, const struct config *shap
                 "others: gradient_blocks=2 or more");
         return RUN_BLAME(c, RUN_ROW(execution.half_partials), RUN_ROW(training.gradient_blocks));
     }
-    if (e->replicas > 1 && e->phased) {
-        err_set(ERR_UNSUPPORTED,
-                "phased is on, but a run by several processes has its moments in memory: "
-                "phased=off, or replicas=1");
-        return RUN_BLAME(c, RUN_ROW(execution.phased), RUN_ROW(execution.replicas));
-    }
+    if (e->phased && e->replicas * of_replica > 1)
+        return refuse_phased(c, &layout);
     if (e->zero > 0 && c->lora.rank > 0) {
         err_set(ERR_RANGE, "zero is %d, but an adapter's optimizer is not divided: zero=0",
                 e->zero);

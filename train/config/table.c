@@ -232,7 +232,7 @@ static const struct setting table[] = {
  .more = "0: as fits the cache. The results are the same, bit for bit"},
 {.group = "execution", .name = "phased", .holds_from = RUN_HOLDS_FROM_RESUME, .type = SETTING_BOOL, .offset = E(phased),
  .help = "train a model larger than memory, a layer at a time",
- .more = "Layers' weights and gradients, layer inputs and moments lie in working files in the run's folder, which go with the run; embeddings stay in memory, and layers are recomputed. With an adapter: its moments alone. The results are the same, bit for bit. `--phased on` leaves the model in use on disk too"},
+ .more = "Layers' weights and gradients, layer inputs and moments lie in working files in the run's folder, which go with the run; embeddings stay in memory, and layers are recomputed. By one process. With an adapter: its moments alone. The results are the same, bit for bit. `--phased on` leaves the model in use on disk too"},
 {.group = "execution", .name = "memory", .holds_from = RUN_HOLDS_FROM_RESUME, .type = SETTING_FLOAT, .offset = E(memory), .max = 1e6, .argument = "GB",
  .help = "GB of memory with phased=on; 0: the least",
  .more = "What fits stays in memory, and is neither read nor written; the results are the same, bit for bit"},

@@ -19,6 +19,12 @@ double step_time_total(const struct step_time *t)
            t->disk;
 }
 
+/* Of several processes none trains from disk. */
+static bool scaling_phased(const struct run_config *c, const struct scaling_layout *l)
+{
+    return c->execution.phased && l->over.replicas * l->over.stages * l->over.tensor == 1;
+}
+
 int scaling_blocks(const struct run_config *c, int replicas)
 {
     const int micro = c->training.gradient_accumulation;
@@ -165,7 +171,7 @@ static void reckon_state(const struct reckoning *r, struct step_time *out)
     const double own = r->n / (r->l->zero > 0 ? r->l->over.replicas : 1);
     out->optimizer = own * (3 * r->each + 2 * moments) / r->k->stream;
     out->optimizer += s.flops / r->l->over.stages / r->k->flops;
-    if (c->execution.phased)
+    if (scaling_phased(c, r->l))
         out->disk = 2 * own * moments / r->k->disk;
     if (c->checkpoint.save_every > 0)
         out->disk += (r->all * (r->each + moments)) / r->k->disk / c->checkpoint.save_every;
@@ -246,6 +252,7 @@ int scaling_memory(double *out, const struct run_config *c, const struct config 
     e->tensor_parallel = l->over.tensor;
     e->replicas = l->over.replicas;
     e->zero = l->zero;
+    e->phased = scaling_phased(c, l);
     of_layout.training.gradient_blocks = l->blocks;
     if (run_config_replica(&of_layout) > 1) {
         run_config_step(&of_layout, shape, &step);
@@ -257,13 +264,15 @@ int scaling_memory(double *out, const struct run_config *c, const struct config 
     return 0;
 }
 
-int scaling_words(struct buf *out, const struct scaling_layout *l)
+int scaling_words(struct buf *out, const struct run_config *c, const struct scaling_layout *l)
 {
     char list[4 * LAYOUT_MAX_STAGES];
     int rc = buf_printf(out, "replicas=%d zero=%d gradient_blocks=%d", l->over.replicas, l->zero,
                         l->blocks);
     if (rc == 0 && l->over.tensor > 1)
         rc = buf_printf(out, " tensor_parallel=%d", l->over.tensor);
+    if (rc == 0 && c->execution.phased && !scaling_phased(c, l))
+        rc = buf_str(out, " phased=off");
     if (rc != 0 || l->over.stages == 1)
         return rc;
     write_layers(list, sizeof list, &l->over);

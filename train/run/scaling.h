@@ -25,8 +25,9 @@ int scaling_memory(double *out, const struct run_config *c, const struct config 
  * micro-batches for so many. */
 int scaling_blocks(const struct run_config *c, int replicas);
 /* Append its settings as they are typed: "replicas=2 zero=1 gradient_blocks=2
- * layers_per_device=6,6 virtual_stages=2", the last ones where they are not 1. */
-int scaling_words(struct buf *out, const struct scaling_layout *l);
+ * layers_per_device=6,6 virtual_stages=2", the last ones where they are not 1; and "phased=off"
+ * where the run has it on and the layout is of several processes, which do not train from disk. */
+int scaling_words(struct buf *out, const struct run_config *c, const struct scaling_layout *l);
 /* That of the least time that fits the memory; where none fits, that of the least memory.
  * ERR_RANGE: there is none for so many processes. */
 int scaling_best(struct scaling_layout *out, const struct run_config *c, const struct config *shape,

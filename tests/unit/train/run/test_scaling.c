@@ -367,9 +367,39 @@ static void muon_is_not_divided(void **state)
     run_config_release(&c);
 }
 
-static int words_of(struct buf *out, struct scaling_layout l)
+static int words_of(struct buf *out, const struct run_config *c, struct scaling_layout l)
 {
-    return scaling_words(out, &l);
+    out->n = 0;
+    return scaling_words(out, c, &l);
+}
+
+/* Of several processes none trains from disk, so none of their layouts is planned so. */
+static void several_have_all_in_memory(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct cluster k = perfect;
+    struct step_time t[2][2];
+    double bytes[2][2];
+    struct buf words = {0};
+    (void)state;
+    init_run(&c, &shape);
+    k.disk = 1e6;
+    for (int phased = 0; phased < 2; phased++)
+        for (int i = 0; i < 2; i++) {
+            const struct scaling_layout l = made(i + 1, 1, 0, 64, 12);
+            c.execution.phased = phased;
+            assert_ok(scaling_time(&t[phased][i], &c, &shape, &k, &l));
+            assert_ok(scaling_memory(&bytes[phased][i], &c, &shape, DTYPE_F16, &l));
+        }
+    assert_true(t[0][0].disk == 0 && t[1][0].disk > 0 && bytes[1][0] < bytes[0][0]);
+    assert_true(t[1][1].disk == 0 && bytes[1][1] == bytes[0][1]);
+    assert_ok(words_of(&words, &c, made(1, 1, 0, 64, 12)));
+    assert_string_equal(buf_text(&words), "replicas=1 zero=0 gradient_blocks=64");
+    assert_ok(words_of(&words, &c, made(2, 1, 0, 64, 12)));
+    assert_string_equal(buf_text(&words), "replicas=2 zero=0 gradient_blocks=64 phased=off");
+    buf_release(&words);
+    run_config_release(&c);
 }
 
 /* What it proposes is what a run takes. */
@@ -379,18 +409,16 @@ static void a_layout_is_settings(void **state)
     struct run_config c;
     struct config shape = shape_of(12);
     struct buf words = {0};
-    assert_ok(words_of(&words, made(8, 1, 2, 16, 12)));
+    init_run(&c, &shape);
+    assert_ok(words_of(&words, &c, made(8, 1, 2, 16, 12)));
     assert_string_equal(buf_text(&words), "replicas=8 zero=2 gradient_blocks=16");
-    words.n = 0;
-    assert_ok(words_of(&words, made(2, 5, 1, 4, 12)));
+    assert_ok(words_of(&words, &c, made(2, 5, 1, 4, 12)));
     assert_string_equal(buf_text(&words),
                         "replicas=2 zero=1 gradient_blocks=4 layers_per_device=2,2,3,2,3");
-    words.n = 0;
-    assert_ok(words_of(&words, made(1, 128, 0, 1, 128)));
+    assert_ok(words_of(&words, &c, made(1, 128, 0, 1, 128)));
     assert_int_equal(words.n,
                      strlen("replicas=1 zero=0 gradient_blocks=1 layers_per_device=") + 255);
     buf_release(&words);
-    init_run(&c, &shape);
     struct cluster k = perfect;
     struct scaling_layout l;
     k.flops = 1e12;
@@ -422,6 +450,7 @@ int main(void)
         cmocka_unit_test(the_best_fits),
         cmocka_unit_test(muon_is_not_divided),
         cmocka_unit_test(a_layout_is_settings),
+        cmocka_unit_test(several_have_all_in_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "train/config/moments.h"
 #include "train/parallel/division.h"
 #include "train/parallel/layout.h"
+#include "train/parallel/reduction.h"
 #include "train/parallel/shard_exchange.h"
 #include "train/step/step_memory.h"
 #include "weights/tensors/tensor_copy.h"
@@ -50,6 +51,23 @@ static double moment_bytes(const struct run_config *c)
     return (double)(dtype_bytes(first) + sizeof(float));
 }
 
+/* Of the gradients of other replicas, what is on its way: in spans, since a chunk's follow each
+ * other. shape: what the process computes with. */
+static double message_bytes(const struct run_config *c, const struct config *shape,
+                            const struct model_stage *stage)
+{
+    const struct execution_section *e = &c->execution;
+    double out = 0;
+    for (int i = 0; i < stage->n_chunks && e->replicas > 1; i++) {
+        const struct model_stage chunk = {
+            .chunks[0] = stage->chunks[i], .n_chunks = 1, .ends = stage->ends && i == 0};
+        out += (double)reduction_bytes(c->training.gradient_blocks, e->replicas,
+                                       (size_t)stage_params(shape, &chunk),
+                                       (enum dtype)c->training.precision, e->half_partials);
+    }
+    return out;
+}
+
 /* Of a shard of a stage: weights, gradients and activations of a model of its shape; and the slice
  * that the process updates, with its gradients. */
 static int find_shard_bytes(double *out, const struct run_config *c, const struct config *shape,
@@ -75,7 +93,8 @@ static int find_shard_bytes(double *out, const struct run_config *c, const struc
     *out = stage_params(&here, &step->stage) * each + 2 * (double)b.window +
            slice * (2 * each + moment_bytes(c) / (c->execution.zero > 0 ? l->replicas : 1)) +
            (double)b.gradients + (double)b.waiting + (double)b.embedding + (double)b.activations +
-           (double)b.logits + (double)b.scratch + (double)shard_exchange_bytes();
+           (double)b.logits + (double)b.scratch + (double)shard_exchange_bytes() +
+           message_bytes(c, &here, &step->stage);
     return 0;
 }
 
@@ -119,7 +138,7 @@ static int find_bytes(double *out, struct device_pipeline *p, const struct run_c
     *out = n * (double)dtype_bytes(precision) + 2 * (double)b.window +
            (m.first + m.second) / (c->execution.zero > 0 ? l->replicas : 1) + m.scratch +
            (double)b.gradients + (double)b.waiting + (double)b.embedding + (double)b.activations +
-           (double)b.logits + (double)b.scratch;
+           (double)b.logits + (double)b.scratch + message_bytes(c, shape, &step.stage);
     return 0;
 }
 
@@ -278,7 +297,7 @@ static double largest_missing(const struct config *shape, const struct layout *l
 
 /* Of rank 0 a tensor that others have; and what the model to talk to had before, as far as that
  * does not lie in rank 0's idle gradients. Of the others a tensor whose end another shard has. Of
- * all what tensors are copied to a file with. */
+ * all what tensors are copied to a file with. Other replicas write nothing that is copied. */
 static int write_gathered(const struct run_config *c, const struct config *shape,
                           const struct layout *l, enum dtype held, struct buf *out)
 {
@@ -290,8 +309,9 @@ static int write_gathered(const struct run_config *c, const struct config *shape
                  copies = (double)tensor_copy_bytes(),
                  shared = l->tensor > 1 ? largest_in_layer(shape) * each : 0;
     const double more = copies + largest_missing(shape, l, n) * each + (kept > 0 ? kept : 0);
-    return buf_printf(out, "  rank 0 has %s more while it writes a checkpoint, others %s\n",
-                      size_text(size, more), size_text(others, copies + shared));
+    return buf_printf(out, "  rank 0 has %s more while it writes a checkpoint, others%s %s\n",
+                      size_text(size, more), l->replicas > 1 ? " of its replica" : "",
+                      size_text(others, copies + shared));
 }
 
 /* The layout of c, where there may be other processes than it says. */

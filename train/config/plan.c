@@ -311,12 +311,28 @@ static size_t parameter_bytes(const struct run_config *c)
     return bytes + dtype_bytes(precision);
 }
 
+/* What tensors are copied to a file with; zero=2: where the gradients were that have been sent. */
+static int print_copies(const struct run_config *c, const struct config *shape, struct buf *out)
+{
+    char size[SIZE_TEXT];
+    const bool sent = c->execution.zero > 1 && c->execution.replicas > 1;
+    const double gradients = (double)config_params(shape) *
+                             (double)dtype_bytes((enum dtype)c->training.precision),
+                 more = (double)tensor_copy_bytes() - (sent ? gradients : 0);
+    if (more <= 0)
+        return 0;
+    return buf_printf(out, "  %s%s more while it writes a checkpoint\n",
+                      c->execution.replicas == 1   ? ""
+                      : weight_parts(c, shape) > 1 ? "each has "
+                                                   : "rank 0 has ",
+                      size_text(size, more));
+}
+
 static int memory_plan(const struct run_config *c, const struct config *shape, enum dtype held,
                        struct buf *out)
 {
     struct memory_list m;
     double total = 0;
-    char size[SIZE_TEXT];
     int rc = list_memory(&m, c, shape, held);
     if (rc == 0)
         rc = m.phased.streams ? buf_str(out, "memory\n") : memory_head(c, parameter_bytes(c), out);
@@ -326,11 +342,7 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
         rc = memory_total(total, strcmp(c->execution.recompute, "none") == 0 && !m.phased.streams,
                           out);
     if (rc == 0 && c->lora.rank == 0)
-        rc = buf_printf(out, "  %s%s more while it writes a checkpoint\n",
-                        c->execution.replicas == 1   ? ""
-                        : weight_parts(c, shape) > 1 ? "each has "
-                                                     : "rank 0 has ",
-                        size_text(size, (double)tensor_copy_bytes()));
+        rc = print_copies(c, shape, out);
     return rc == 0 ? print_disk(&m.moments, &m.phased, out) : rc;
 }
 

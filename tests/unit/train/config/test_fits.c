@@ -7,6 +7,7 @@
 #include "train/config/fits.h"
 #include "train/config/plan.h"
 #include "train/config/resolve.h"
+#include "train/parallel/reduction.h"
 #include "train/parallel/world.h"
 
 #include <string.h>
@@ -115,6 +116,36 @@ static void processes_that_are_started_here_take_it_together(void **state)
     assert_fits_from(t, all, true, "the run takes ");
 }
 
+/* Bytes of the processes of the first replica. */
+static void find_devices(double *bytes, struct trial *t, const char *words)
+{
+    struct step_config step;
+    double all[4];
+    resolve(t, words);
+    run_config_step(&t->c, &t->shape, &step);
+    assert_ok(run_config_device_bytes(all, &t->c, &t->shape, &step, DTYPE_F16));
+    memcpy(bytes, all, 2 * sizeof *bytes);
+}
+
+/* As much work, of all tokens that there are, but for what the other replica sends. */
+static void replicas_of_several_have_messages(void **state)
+{
+    struct trial *t = *state;
+    double alone[2], one[2], more[2];
+    const double messages = (double)reduction_bytes(2, 2, 1 << 22, DTYPE_F32, false);
+    resolve(t, "init=random:gpt2,vocab_size=256 micro_batch_size=1 sequence_length=64");
+    for (int i = 0; i < 2; i++) {
+        resolve(t, i == 0 ? "tensor_parallel=2" : "tensor_parallel=1 layers_per_device=[6,6]");
+        find_devices(alone, t, "replicas=1 gradient_accumulation=4 gradient_blocks=1");
+        find_devices(one, t, "replicas=2 gradient_accumulation=8 gradient_blocks=2");
+        assert_true(one[0] - alone[0] == messages && one[1] - alone[1] == messages);
+    }
+    /* A chunk's follow those of another. */
+    find_devices(alone, t, "virtual_stages=2 replicas=1 gradient_accumulation=4 gradient_blocks=1");
+    find_devices(more, t, "replicas=2 gradient_accumulation=8 gradient_blocks=2");
+    assert_true(more[0] - alone[0] == 2 * messages && more[1] - alone[1] == 2 * messages);
+}
+
 static void act_rank(void *arg)
 {
     struct trial *t = arg;
@@ -139,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(one_process_takes_what_is_planned),
         TEST(processes_that_are_started_here_take_it_together),
+        TEST(replicas_of_several_have_messages),
         TEST(ranks_of_other_hosts_do_not_count),
     };
     return cmocka_run_group_tests_name("fits", tests, NULL, NULL);

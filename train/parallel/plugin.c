@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/part.h"
+#include "train/parallel/mca.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -65,10 +66,30 @@ int plugin_find(char path[PLUGIN_PATH])
     return part_find(path, &mpi_part);
 }
 
+/*
+ * What Open MPI buffers of a message within a machine, where nobody has said it: whole ones of 128
+ * KiB, and longer ones in pieces of 256 KiB. For pieces both sides have to ask, unless one may read
+ * the other's memory; and a process that computes asks seldom. With the 4 and 32 KiB that are
+ * otherwise set a pipeline waits for its activations for a fifth of a step. Eight of each are there
+ * from the start, which the segment of 4 MiB holds.
+ */
+static void set_buffers(void)
+{
+    static const char *const sizes_of[][2] = {{"btl_vader_eager_limit", "133120"},
+                                              {"btl_vader_max_send_size", "262144"}};
+    char variable[64];
+    for (size_t i = 0; i < sizeof sizes_of / sizeof *sizes_of; i++) {
+        snprintf(variable, sizeof variable, "OMPI_MCA_%s", sizes_of[i][0]);
+        if (!mca_is_set(sizes_of[i][0]))
+            setenv(variable, sizes_of[i][1], 1);
+    }
+}
+
 int plugin_open(struct transport *out)
 {
     char sentence[TRANSPORT_SENTENCE] = "";
     transport_entry *entry;
+    set_buffers();
     int rc = part_open(&mpi_part, &entry);
     if (rc == 0 && entry(out, TRANSPORT_VERSION, sentence) != 0)
         rc = err_set(ERR_UNSUPPORTED, "prattle-mpi.so cannot be used: %s", sentence);

@@ -93,6 +93,9 @@ $(OUT)/model/kernels/kernels_avx2.o: CFLAGS += -mavx2 -mfma -mf16c
 $(OUT)/model/kernels/kernels_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c
 # Functions made of hundreds of inlined lanes: gcc would only say that it gives up tracking them.
 $(OUT)/model/kernels/%.o: CFLAGS += -fno-var-tracking-assignments
+# Below -O2 only this has gcc clear the upper halves of registers at a kernel's end; left behind, they
+# slow down all that is not AVX many times over.
+$(OUT)/model/kernels/kernels_avx%.o: CFLAGS += -fexpensive-optimizations
 
 $(OUT)/%.o: %.c Makefile
 	@mkdir -p $(@D)

@@ -6,6 +6,7 @@
 #include "model/kernels/product.h"
 #include "tests/lib/golden_floats.h"
 #include "tests/lib/normal.h"
+#include "tests/lib/thin.h"
 #include "tests/lib/tiny.h"
 
 #include <jansson.h>
@@ -221,6 +222,8 @@ static void bits_do_not_depend_on_the_team(void **state)
         go(o, &first, grads, 0, 4);
         assert_ok(kernels_select("auto"));
         for (int threads = 2; threads <= 5; threads++) {
+            if (!thin_runs(threads, 3))
+                continue;
             assert_ok(par_open(threads, false));
             make(&w, &c);
             assert_memory_equal(w.data, start, n * sizeof *start);
@@ -360,6 +363,8 @@ static void no_weight_leaves_the_limit(void **state)
     struct config c = wide_config();
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
         for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+            if (!thin_runs((int)(kind * sizeof rates / sizeof *rates + i), 3))
+                continue;
             struct weights free, held[2];
             struct optimizer *o = NULL;
             int refused[2];

@@ -1,5 +1,6 @@
 /* The files of prepare and convert beside what is there. */
 #include "tests/lib/data_set.h"
+#include "tests/lib/thin.h"
 
 #include "train/prepare/convert.h"
 
@@ -98,11 +99,14 @@ static void llmc_refuses_what_it_cannot_count(void **state)
     assert_fails(output_add_ids(&o, ids, 1), ERR_RANGE,
                  "2147483648 tokens are more than the 2147483647 that a file of llm.c can have");
     output_abandon(&o);
-    data_text("sparse.bin", "ab");
-    assert_ok(truncate(in, ((off_t)1 << 32) + 2));
-    assert_fails(convert_run(&said, OUTPUT_LLMC, in, out, NULL, true, NULL), ERR_RANGE,
-                 "2147483649 tokens are more than");
-    assert_ok(unlink(in));
+    /* All of so many take their time. */
+    if (!THIN) {
+        data_text("sparse.bin", "ab");
+        assert_ok(truncate(in, ((off_t)1 << 32) + 2));
+        assert_fails(convert_run(&said, OUTPUT_LLMC, in, out, NULL, true, NULL), ERR_RANGE,
+                     "2147483649 tokens are more than");
+        assert_ok(unlink(in));
+    }
     mem_free(in);
     mem_free(out);
 }

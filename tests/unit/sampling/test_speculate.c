@@ -6,6 +6,7 @@
 #include "model/base/par.h"
 #include "model/base/progress.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/thin.h"
 #include "tests/lib/tiny_text.h"
 #include "tests/lib/ways.h"
 
@@ -173,13 +174,18 @@ static void check_prompt(const char *text)
     ids_release(&ids);
 }
 
+/* Thinned, each way is that of one model. */
 static void texts_are_the_same(void **state)
 {
+    enum { MODELS = 9, OF = MODELS };
     (void)state;
-    for (uint64_t seed = 11; seed < 20; seed++) {
+    for (int m = 0; m < MODELS; m++) {
+        const uint64_t seed = 11 + (uint64_t)m;
         release_model();
         set_up_model(seed);
         for (int way = 0; way < WAYS; way++) {
+            if (!thin_runs(m * WAYS + way, OF))
+                continue;
             choose_settings(way);
             for (int i = 0; i < PROMPTS; i++) {
                 sampler.seed = seed * 100 + (uint64_t)i;
@@ -191,8 +197,10 @@ static void texts_are_the_same(void **state)
     for (int mode = 0; mode < MODES; mode++)
         printf("# mode %d: %d of %d\n", mode, mode_accepted[mode], mode_drafted[mode]);
     /* Those that always draft. */
-    assert_true(mode_accepted[0] > 10000 && mode_accepted[2] > 10000);
-    assert_true(n_cases > 10000 && n_accepted > 20000 && n_accepted < n_drafted - 20000);
+    assert_true(mode_accepted[0] > thin_count(10000, OF) &&
+                mode_accepted[2] > thin_count(10000, OF));
+    assert_true(n_cases > thin_count(10000, OF) && n_accepted > thin_count(20000, OF) &&
+                n_accepted < n_drafted - thin_count(20000, OF));
 }
 
 /* ---- batches ---- */
@@ -257,6 +265,8 @@ static void batches_are_the_same(void **state)
         sampler.seed = 5;
         run_lines(&plain, SPECULATE_OFF, slots[way % 3]);
         for (int n = 0; n < 3 + MODES; n++) {
+            if (!thin_runs(way * (3 + MODES) + n, 3))
+                continue;
             const int mode = n < 3 ? 2 : n - 3;
             engine.drafter_share = mode_share[mode];
             run_lines(&drafted, mode_how[mode], slots[n % 3]);
@@ -270,7 +280,8 @@ static void batches_are_the_same(void **state)
         for (int i = 0; i < PROMPTS; i++)
             answer_release(&plain.answers[i]);
     }
-    assert_true(n_cases > 700 && n_accepted > 500 && n_accepted < n_drafted - 500);
+    assert_true(n_cases > thin_count(700, 3) && n_accepted > thin_count(500, 3) &&
+                n_accepted < n_drafted - thin_count(500, 3));
 }
 
 static void threads_do_not_matter(void **state)

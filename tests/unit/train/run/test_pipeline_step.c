@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "tests/lib/crowd.h"
+#include "tests/lib/thin.h"
 #include "train/parallel/world.h"
 
 /* In children of the test, where a failed assertion would go nowhere. */
@@ -118,22 +119,28 @@ static void stages_come_to_one_end(void **state)
         &(struct pipeline_trial){.mode = trial_modes[1], .layers = "layers_per_device=0,1,1"}, 3);
 }
 
+/* Thinned, by the last rank, and below with several chunks by the first and the last. */
 static void stopped_by_any_rank_too(void **state)
 {
     (void)state;
-    for (int rank = 0; rank < 3; rank++)
+    for (int rank = 0; rank < 3; rank++) {
+        if (!thin_runs(rank + 1, 3))
+            continue;
         check_stages(&(struct pipeline_trial){.mode = trial_modes[rank % N_TRIAL_MODES],
                                               .layers = "layers_per_device=0,1,1",
                                               .raising = rank,
                                               .every = 13},
                      3);
+    }
 }
 
 /* A rank's chunks are stopped together, wherever each of them is. */
 static void with_several_chunks_too(void **state)
 {
     (void)state;
-    for (int rank = 0; rank < 3; rank++)
+    for (int rank = 0; rank < 3; rank++) {
+        if (!thin_runs(rank, 2))
+            continue;
         check_stages(&(struct pipeline_trial){.mode = trial_modes[rank % N_TRIAL_MODES],
                                               .layers = rank < 2 ? "layers_per_device=2,2"
                                                                  : "layers_per_device=0,2,2",
@@ -142,6 +149,7 @@ static void with_several_chunks_too(void **state)
                                               .raising = rank,
                                               .every = 19}, /* a step has up to 15 */
                      rank < 2 ? 2 : 3);
+    }
 }
 
 /* The others have begun the step, and it has not. */

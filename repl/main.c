@@ -26,6 +26,7 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,13 +169,18 @@ static int run_command_line(struct repl *r, char **words, int n)
     return read_prompts(r);
 }
 
-/* A reader that has gone needs no sentence; a full disk does. */
+/* A reader that has gone has what it wanted; a full disk needs a sentence. What an earlier write
+ * failed for is not known any more, only that it did. */
 static int finish_output(void)
 {
-    if (fflush(stdout) == 0)
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    const int failed = fflush(stdout) == 0 ? 0 : errno;
+    if ((failed == 0 && !ferror(stdout)) || failed == EPIPE ||
+        (poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0))
         return 0;
-    if (errno != EPIPE)
-        repl_complain(err_set(ERR_IO, "cannot write to standard output: %s", strerror(errno)));
+    repl_complain(failed != 0
+                      ? err_set(ERR_IO, "cannot write to standard output: %s", strerror(failed))
+                      : err_set(ERR_IO, "standard output did not take all of it"));
     return ERR_IO;
 }
 

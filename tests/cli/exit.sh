@@ -25,7 +25,7 @@ ends() {
 for i in $(seq 40); do echo "Once there was a fox who had $i apples."; done >"$TMPDIR/fox.txt"
 cd "$TMPDIR" || exit 1
 
-LD_PRELOAD=$preload env -u OPENBLAS_NUM_THREADS "$PRATTLE" --threads $team $MODEL -n 4 -p abc >out 2>&1 </dev/null
+LD_PRELOAD=$preload env -u OPENBLAS_NUM_THREADS "$PRATTLE" --threads $team $MODEL -n 4 -p abc >/dev/null 2>&1 </dev/null
 is "an answer starts the team, and no library's threads" "$team 1" "$(cat "$THREADS")"
 ends "one answer" 0 $team $MODEL -n 4 -p abc
 ends "a batch" 0 $team batch fox.txt --model $MODEL -n 4

@@ -98,7 +98,11 @@ has "  and those of a batch" "; 44 of 44 drafted tokens accepted; seed" "$(print
 has "--version" "prattle " "$(p --version)"
 has "a full disk is said" "cannot write to standard output: No space left" "$("$PRATTLE" help 2>&1 >/dev/full)"
 is "  and a failure" 1 "$("$PRATTLE" help >/dev/full 2>&1; echo $?)"
-is "a reader that goes is not" "" "$({ "$PRATTLE" help settings --format markdown | true; } 2>&1)"
+has "  nor is it missed on the way" "standard output did not take all of it" \
+    "$("$PRATTLE" help settings --format markdown 2>&1 >/dev/full)"
+is "a reader that goes is not" "status 0" \
+    "$({ { "$PRATTLE" help settings --format markdown; echo "status $?" >&2; } | true; } 2>&1)"
+is "  nor later" "status 0" "$({ { "$PRATTLE" help training; echo "status $?" >&2; } | head -c 1 >/dev/null; } 2>&1)"
 
 # Every error is one sentence and a status of 1.
 refuse() { local name=$1 part=$2; shift 2; has "$name" "$part" "$("$PRATTLE" "$@" 2>&1 </dev/null)"; is "  and its status" 1 "$(status "$@")"; }

@@ -39,6 +39,7 @@ ends "an error before there is a model" 1 0 /nowhere -p abc
 ends "no such option" 1 0 --nosuch
 ends "help" 0 0 help
 
+rm out
 LD_PRELOAD=$preload "$PRATTLE" --threads $team $MODEL -n 1000000 --on-full slide --ignore-eos -p abc >out 2>&1 &
 for _ in $(seq 600); do [ -s out ] && break; sleep 0.05; done
 kill -TERM $!

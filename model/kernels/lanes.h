@@ -51,35 +51,6 @@
 #include "model/kernels/lanes_portable.h"
 #endif
 
-/* Lane l with lane l + half, until one lane is left. */
-LANES float v_sum(struct v16 a)
-{
-    float f[LANES_N];
-    v_store(f, a);
-    for (int half = LANES_N / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; l++)
-            f[l] += f[l + half];
-    return f[0];
-}
-LANES float v_greatest(struct v16 a)
-{
-    float f[LANES_N];
-    v_store(f, a);
-    for (int half = LANES_N / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; l++)
-            f[l] = f[l] > f[l + half] ? f[l] : f[l + half];
-    return f[0];
-}
-LANES double d_sum(struct d16 a)
-{
-    double d[LANES_N];
-    d_store(d, a);
-    for (int half = LANES_N / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; l++)
-            d[l] += d[l + half];
-    return d[0];
-}
-
 #if !defined(LANES_AVX512)
 LANES size_t v_list(int32_t *to, unsigned mask, int32_t first)
 {

@@ -2,6 +2,7 @@
 #define PRATTLE_MODEL_KERNELS_LANES_AVX2_H
 /* lanes.h in AVX2, FMA and F16C: sixteen floats in two registers. */
 #include "model/kernels/lanes_define.h"
+#include "model/kernels/lanes_fold.h"
 
 #if defined(LANES_AVX2)
 
@@ -198,6 +199,18 @@ LANES void d_store(double out[LANES_N], struct d16 s)
 {
     for (int i = 0; i < 4; i++)
         _mm256_storeu_pd(out + 4 * i, s.q[i]);
+}
+LANES float v_sum(struct v16 a)
+{
+    return fold_sum(_mm256_add_ps(a.lo, a.hi));
+}
+LANES float v_greatest(struct v16 a)
+{
+    return fold_greatest(_mm256_max_ps(a.lo, a.hi));
+}
+LANES double d_sum(struct d16 s)
+{
+    return fold_double(_mm256_add_pd(_mm256_add_pd(s.q[0], s.q[2]), _mm256_add_pd(s.q[1], s.q[3])));
 }
 
 #endif

@@ -2,6 +2,7 @@
 #define PRATTLE_MODEL_KERNELS_LANES_AVX512_H
 /* lanes.h in AVX-512 (F, BW, DQ, VL): sixteen floats in one register. */
 #include "model/kernels/lanes_define.h"
+#include "model/kernels/lanes_fold.h"
 
 #if defined(LANES_AVX512)
 
@@ -169,6 +170,20 @@ LANES void d_store(double out[LANES_N], struct d16 s)
 {
     _mm512_storeu_pd(out, s.lo);
     _mm512_storeu_pd(out + 8, s.hi);
+}
+LANES float v_sum(struct v16 a)
+{
+    return fold_sum(_mm256_add_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1)));
+}
+LANES float v_greatest(struct v16 a)
+{
+    return fold_greatest(
+        _mm256_max_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1)));
+}
+LANES double d_sum(struct d16 s)
+{
+    __m512d a = _mm512_add_pd(s.lo, s.hi);
+    return fold_double(_mm256_add_pd(_mm512_castpd512_pd256(a), _mm512_extractf64x4_pd(a, 1)));
 }
 
 #endif

@@ -24,7 +24,7 @@
 #include <string.h>
 
 enum { ROWS = 256, GROUP = 4, MANY_TILES = 4, PART = 384 };
-enum { UNIT = 32 /* a thread's share is whole units of columns */ };
+enum { WIDE = 32, HALF = 16 }; /* columns of a thread's share come in these units */
 
 struct linear_work {
     const struct matrix_kernels *k;
@@ -57,7 +57,7 @@ static size_t carve_work(struct linear_work *s, void *scratch, int max_k)
 {
     struct arena a = {.base = scratch};
     s->acc = arena_take(&a, sizeof(float) * GROUP * ROWS * PANEL);
-    s->strip = arena_take(&a, sizeof(float) * PART * UNIT);
+    s->strip = arena_take(&a, sizeof(float) * PART * WIDE);
     s->packed = arena_take(&a, sizeof(float) * ROWS * (size_t)max_k);
     return a.used;
 }
@@ -118,11 +118,12 @@ static void multiply_part(const struct linear_work *s, float *acc, const char *w
     int R, first, width;
     tile_span(s, 0, &first, &R);
     width = R <= s->k->wide_rows && s->n_tiles == 1 ? hi - lo : s->k->tile_cols;
-    const size_t calls = (size_t)((hi - lo) / width * s->n_tiles);
+    const size_t calls = (size_t)((hi - lo + width - 1) / width * s->n_tiles);
     struct prefetch prefetch = {next, (bytes / 2 + calls - 1) / calls * 2};
     if (prefetch.step > 128)
         prefetch.step = 128;
-    for (int col = lo; col < hi; col += width)
+    for (int col = lo; col < hi; col += width) {
+        width = hi - col < width ? hi - col : width;
         for (int i = 0; i < s->n_tiles; i++) {
             tile_span(s, i, &first, &R);
             const float *x = s->packed + (size_t)first * (size_t)s->w->K + (size_t)k0 * (size_t)R;
@@ -135,6 +136,7 @@ static void multiply_part(const struct linear_work *s, float *acc, const char *w
                 multiply_tile(s, sums, PANEL, k0 == 0, x, R, w, col, K, width, wide, prefetch);
             prefetch.at = (const char *)prefetch.at + prefetch.step * (size_t)K;
         }
+    }
 }
 
 /* Rows first .. first + count - 1 of columns c0 .. c1 - 1, all in one panel, whose sums are at acc.
@@ -204,7 +206,7 @@ static void multiply_row(const struct linear_work *s, const float *x, const char
         s->k->row_f32(s->acc, x, rows, s->w->K, panels);
 }
 
-/* One row: as many whole panels at once as acc holds, and a share's half panels as tiles. */
+/* One row: as many whole panels at once as acc holds, and a share's parts of panels as tiles. */
 static void multiply_one_row(struct linear_work *s, float *y, const float *x, int c0, int c1,
                              enum epilogue epilogue)
 {
@@ -220,8 +222,8 @@ static void multiply_one_row(struct linear_work *s, float *y, const float *x, in
             next = col + whole * PANEL;
             multiply_row(s, x, w, whole);
         } else {
-            next = col + UNIT;
-            multiply_tile(s, s->acc + lo, 0, true, x, 1, w, lo, s->w->K, UNIT, NULL,
+            next = col - lo + PANEL < c1 ? col - lo + PANEL : c1;
+            multiply_tile(s, s->acc + lo, 0, true, x, 1, w, lo, s->w->K, next - col, NULL,
                           (struct prefetch){w + 1024, 128});
         }
         write_sums(s, y, 0, s->acc, 0, 1, col, next, epilogue);
@@ -268,6 +270,16 @@ static void multiply_plain(const struct linear *w, float *y, size_t ldy, const f
     product_share(&p, thread, n_threads, scratch);
 }
 
+/* This thread's columns c0 .. c1 - 1 of N, for T rows. WIDE columns are faster, but where they do not
+ * divide evenly the threads with fewer would wait; one row's time is memory's, in whole lines. */
+static void share_columns(int N, int T, int thread, int n_threads, int *c0, int *c1)
+{
+    const int even = (N + WIDE - 1) / WIDE % n_threads == 0, unit = even || T == 1 ? WIDE : HALF;
+    par_split((N + unit - 1) / unit, thread, n_threads, c0, c1);
+    *c0 *= unit;
+    *c1 *= unit;
+}
+
 void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx, int T,
                  enum epilogue epilogue, int thread, int n_threads, void *scratch)
 {
@@ -281,9 +293,7 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
     struct linear_work s = {.k = matrix_kernels(), .w = w};
     carve_work(&s, scratch, w->K);
     int c0, c1;
-    par_split((w->N + UNIT - 1) / UNIT, thread, n_threads, &c0, &c1);
-    c0 *= UNIT;
-    c1 *= UNIT;
+    share_columns(w->N, T, thread, n_threads, &c0, &c1);
     if (c0 == c1)
         return;
     s.n_parts = (w->K + PART - 1) / PART;

@@ -35,20 +35,57 @@ static void names_are_broken(void **state)
     assert_non_null(strstr(buf_text(&out), name));
     fit(&out, name, 60, TABLE_LESS_SPARE);
     assert_non_null(strstr(buf_text(&out), name));
+    /* A name that has no room beside its figures has lines of its own above them. */
+    fit(&out, name, 51, TABLE_LESS_SPARE);
+    assert_non_null(strstr(buf_text(&out), "name\n  size\n"));
+    assert_non_null(strstr(buf_text(&out), "a-model-with-a-name-of-its-own\n  1.5 GB\norg/tiny\n"));
     fit(&out, name, 39, TABLE_LESS_SPARE);
-    assert_non_null(strstr(buf_text(&out), "\na-long-organisation/\n"));
-    assert_non_null(strstr(buf_text(&out), "\na-model-with-a-name-of-its-own "));
+    assert_non_null(
+        strstr(buf_text(&out), "\na-long-organisation/\na-model-with-a-name-of-its-own\n"));
     fit(&out, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 30, TABLE_LESS_SPARE);
-    assert_non_null(strstr(buf_text(&out), "1.5 GB"));
-    fit(&out, name, 18, TABLE_LESS_MORE);
-    assert_null(strstr(buf_text(&out), "GB"));
+    assert_non_null(strstr(buf_text(&out), "aa\n  1.5 GB\n"));
+    fit(&out, "a model of several words in its name", 30, TABLE_LESS_SPARE);
+    assert_non_null(strstr(buf_text(&out), "\na model of several\nwords in its name   1.5 GB\n"));
     buf_release(&out);
+}
+
+/* Cells that are too wide for one line together stand in several, each below its head; where such a
+ * line is too many, the columns that matter less are left out before. */
+static void cells_stand_in_several_lines(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {"name", "figure", "median", "unit"};
+    struct table t;
+    struct buf out = {0};
+    enum table_fit is;
+    table_init(&t, heads, 4);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(table_row(&t));
+        assert_ok(table_cell(&t, 0, "a_long_name n=%d", i));
+        assert_ok(table_cell(&t, 1, "tokens_of_all_kinds"));
+        assert_ok(table_cell(&t, 2, "%d", 9 + i));
+        assert_ok(table_cell(&t, 3, "tokens/s"));
+    }
+    assert_ok(table_fit(&t, 0, 0, 30, &out, &is));
+    assert_string_equal(buf_text(&out),
+                        "name\n  figure               median\n  unit\n"
+                        "a_long_name n=0\n  tokens_of_all_kinds       9\n  tokens/s\n"
+                        "a_long_name n=1\n  tokens_of_all_kinds      10\n  tokens/s\n");
+    out.n = 0;
+    assert_ok(table_fit(&t, 0, 1 << 1, 30, &out, &is));
+    assert_int_equal(is, TABLE_LESS_MORE);
+    assert_string_equal(buf_text(&out), "name         median  unit\n"
+                                        "a_long_name\nn=0               9  tokens/s\n"
+                                        "a_long_name\nn=1              10  tokens/s\n");
+    buf_release(&out);
+    table_release(&t);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_broken),
+        cmocka_unit_test(cells_stand_in_several_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,17 +138,33 @@ static bool joins_figure(const char *text, size_t i, size_t n)
            (isdigit((unsigned char)before) || isdigit((unsigned char)after));
 }
 
+/* Bytes of the command in backquotes that text begins with, and of what stands right behind; 0:
+ * that is none, or has no room in a line. */
+static size_t command_bytes(const char *text, size_t n, int room)
+{
+    const char *line_end = memchr(text, '\n', n);
+    const size_t line = line_end == NULL ? n : (size_t)(line_end - text);
+    const char *close = line > 1 && *text == '`' ? memchr(text + 1, '`', line - 1) : NULL;
+    size_t bytes = close == NULL ? 0 : (size_t)(close - text);
+    while (bytes > 0 && bytes < line && text[bytes] != ' ')
+        bytes++;
+    return bytes > 0 && term_columns(text, bytes) < room ? bytes : 0;
+}
+
 int wrap_text(struct wrap *w, struct buf *out, const char *text, size_t n, int width)
 {
     int rc = 0, columns;
+    size_t whole = 0; /* spaces before it do not break lines */
     w->fresh = 0;
     w->sent = out->n;
     for (size_t i = 0, used; i < n && rc == 0; i += used) {
         used = term_character(text + i, n - i, &columns);
+        if (w->sentence && i >= whole)
+            whole = i + command_bytes(text + i, n - i, width - w->indent);
         if (text[i] == '\n') {
             wrap_at(w, 0);
             rc = buf_char(out, '\n');
-        } else if ((text[i] == ' ' && !(w->figures && joins_figure(text, i, n))) ||
+        } else if ((text[i] == ' ' && i >= whole && !(w->figures && joins_figure(text, i, n))) ||
                    text[i] == '\t') {
             rc = put_space(w, out, text[i], width);
         } else {
@@ -169,7 +185,7 @@ void wrap_switch(bool on)
 static int break_lines(struct buf *out, const char *text, int width, int column, int hang,
                        bool figures)
 {
-    struct wrap w = {.column = column, .figures = figures};
+    struct wrap w = {.column = column, .sentence = true, .figures = figures};
     int rc = 0;
     for (size_t n; *text != '\0' && rc == 0; text += n) {
         n = strcspn(text, "\n");
@@ -269,7 +285,9 @@ void wrap_beside(const char *text, int indent)
     int width = term_width(stdout), at = indent;
     width = width > 100 ? 100 : width < indent + 20 ? indent + 20 : width;
     for (const char *p = text; *p != '\0';) {
-        int n = (int)strcspn(p, " ");
+        const size_t quoted = strcspn(p, " `"),
+                     command = command_bytes(p + quoted, strlen(p + quoted), width - indent);
+        int n = (int)(command > 0 ? quoted + command : strcspn(p, " "));
         if (at > indent && at + 1 + n >= width) {
             printf("\n%*s", indent, "");
             at = indent;

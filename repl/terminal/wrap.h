@@ -17,6 +17,7 @@ struct wrap {
     bool fixed;       /* that word has characters no step back takes away for sure */
     bool owes;        /* a space met the edge: what comes next begins a line */
     int indent;       /* spaces before what goes on in the next line */
+    bool sentence;    /* of ours: a command in backquotes stays whole, "`:why N`" */
     bool figures;     /* a number stays with the words beside it: "in 3.2 ms", "seed 7" */
     struct buf word;
     size_t fresh; /* bytes of it that `out` ends with */
@@ -59,7 +60,7 @@ void wrap_hanging(const char *text, int at, int hang);
 void wrap_row(const char *what, const char *text);
 
 /* text from column `indent` of standard output on, broken at spaces, not at tabs, which are shown as
- * spaces; the cursor is at column `at`. */
+ * spaces, and not in a command in backquotes; the cursor is at column `at`. */
 void wrap_column(const char *text, int at, int indent);
 /* The same from where the cursor is. */
 void wrap_beside(const char *text, int indent);

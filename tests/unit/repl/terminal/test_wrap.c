@@ -208,6 +208,29 @@ static void figures_stay_whole(void **state)
     }
 }
 
+/* What is to be typed stands in one line, where a line has room for it. */
+static void commands_stay_whole(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *lines;
+    } cases[] = {
+        {"all of it: `:why 3 all`, N", "all of it:\n`:why 3 all`, N"},
+        {"now it (`:why 3 all`) shows", "now it\n(`:why 3 all`) shows"},
+        {"say `:train resume steps=400` again", "say `:train resume\nsteps=400` again"},
+        {"a ` that has no other of it", "a ` that has no\nother of it"},
+        {"a ` in one line,\nand ` of it", "a ` in one line,\nand ` of it"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct wrap w = {.sentence = true};
+        struct buf out = {0};
+        assert_ok(wrap_text(&w, &out, cases[i].text, strlen(cases[i].text), 21));
+        assert_string_equal(buf_text(&out), cases[i].lines);
+        buf_release(&out);
+        wrap_release(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +238,7 @@ int main(void)
         cmocka_unit_test(lines_are_those_of_the_words),
         cmocka_unit_test(a_whole_text_is_only_broken),
         cmocka_unit_test(figures_stay_whole),
+        cmocka_unit_test(commands_stay_whole),
     };
     return cmocka_run_group_tests_name("wrap", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "repl/loop.h"
 
+#include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/progress.h"
 #include "repl/commands/commands.h"
@@ -84,8 +85,12 @@ static void take_line(struct repl *r, const struct buf *line, enum line_event ev
     interrupt_clear();
     if (text[strspn(text, " \t\n")] == '\0')
         return;
-    repl_complain(event == LINE_QUOTED ? answer_prompt(r, text, line->n)
-                                       : run_line(r, text, line->n));
+    r->told_stop = false;
+    const int rc =
+        event == LINE_QUOTED ? answer_prompt(r, text, line->n) : run_line(r, text, line->n);
+    repl_complain(rc);
+    if (rc == ERR_INTERRUPTED && !r->told_stop)
+        repl_say_stopped(r, "");
     interrupt_clear();
 }
 

@@ -143,8 +143,7 @@ static int print_json(const json_t *value, size_t flags)
 }
 
 /* What came out, to be seen and to be kept. */
-static int report_result(const struct repl *r, const struct eval_result *result,
-                         struct model *other)
+static int report_result(struct repl *r, const struct eval_result *result, struct model *other)
 {
     const struct settings *s = &r->options.settings;
     json_t *record = eval_record(result, r->model, other);
@@ -158,8 +157,10 @@ static int report_result(const struct repl *r, const struct eval_result *result,
     if (rc == 0 && s->talk.keep_results && eval_history_add(record) != 0)
         progress_warn(err_text());
     json_decref(record);
-    if (rc == 0 && result->partial)
+    if (rc == 0 && result->partial) {
+        r->told_stop = true;
         rc = err_set(ERR_INTERRUPTED, "interrupted");
+    }
     return rc;
 }
 
@@ -191,6 +192,8 @@ static int measure_model(struct repl *r, const struct eval_request *w)
             eval_result_release(&result);
         }
     }
+    if (rc == ERR_INTERRUPTED && r->interactive && !r->told_stop)
+        repl_say_stopped(r, "nothing was measured yet");
     engine_release(&other);
     model_free(other_model);
     return rc;

@@ -73,9 +73,8 @@ int cmd_load(struct repl *r, const struct call *c)
         rc = options_set(&r->options, OPTION(device.model), ORIGIN_SET, expanded);
     mem_free(expanded);
     if (rc == ERR_INTERRUPTED)
-        printf("%s[stopped; %s]%s\n", term_dim(stdout),
-               r->model != NULL ? "the model from before stays" : "no model is loaded",
-               term_plain(stdout));
+        repl_say_stopped(r,
+                         r->model != NULL ? "the model from before stays" : "no model is loaded");
     return rc == 0 ? show_loaded(r) : rc;
 }
 

@@ -61,7 +61,7 @@ static int take_run(struct repl *r, int rc, struct model *fresh, struct run *run
 {
     progress_wipe();
     if (rc == ERR_INTERRUPTED && r->interactive)
-        wrap_say(stdout, term_dim(stdout), "[stopped before it began; no run is in memory]");
+        repl_say_stopped(r, "no run has begun");
     if (rc != 0) {
         model_free(fresh);
         return rc;

@@ -58,6 +58,7 @@ static void report_paused(struct repl *r)
              "[paused at step %" PRId64 "%s; a prompt is answered by these weights, `:train "
              "resume` goes on]",
              run_step(r->run), of);
+    r->told_stop = true;
 }
 
 static void warn_not_saved(struct repl *r)
@@ -69,6 +70,7 @@ static void warn_not_saved(struct repl *r)
     snprintf(text, sizeof text, "stopped while step %" PRId64 " was being saved; %s",
              run_step(r->run), newest);
     progress_warn(text);
+    r->told_stop = true;
 }
 
 /* Nobody goes on in this program with a run that stopped for rc: what it has reached is saved. */

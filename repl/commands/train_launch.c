@@ -175,7 +175,8 @@ static int load_trained(struct repl *r, const char *folder, int rc)
     if (run_folder_has_checkpoint(folder))
         loaded = repl_load(r, folder, r->options.settings.sampler.seed);
     else if (rc == ERR_INTERRUPTED)
-        wrap_say(stdout, term_dim(stdout), "[stopped before there was a checkpoint]");
+        repl_say_stopped(r, "there is no checkpoint yet");
+    r->told_stop = rc == ERR_INTERRUPTED;
     if (why != NULL)
         err_set(rc, "%s", why);
     mem_free(why);

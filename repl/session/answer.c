@@ -97,6 +97,7 @@ static int take_answers(struct repl *r, struct turn *t, struct prompt *p, struct
     int rc = show_scored(r, s, p, w, answers);
     if (rc != 0)
         return rc;
+    r->told_stop = true; /* by the line of figures, where it is so */
     if (!r->interactive)
         repl_report_full(r, &s->generate, answers, n);
     if (r->interactive || s->talk.verbose)

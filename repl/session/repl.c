@@ -428,6 +428,15 @@ void repl_complain(int rc)
     buf_release(&text);
 }
 
+void repl_say_stopped(struct repl *r, const char *what)
+{
+    progress_wipe();
+    if (r->interactive && term_takes_escapes(stdout))
+        fputs("\r\033[K", stdout);
+    wrap_say(stdout, term_dim(stdout), "[stopped%s%s]", *what == '\0' ? "" : "; ", what);
+    r->told_stop = true;
+}
+
 void repl_report_full(struct repl *r, const struct generate_config *g, const struct answer *answers,
                       int n)
 {

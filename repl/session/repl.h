@@ -53,6 +53,7 @@ struct repl {
     struct named_loss named, naming; /* what the line before named as not saved; and this one */
     bool reported_full;              /* that the context ended an answer */
     bool told_plain;                 /* that help, alone, is :help */
+    bool told_stop;                  /* that Ctrl-C has stopped what this line asks for */
     bool quit;                       /* :quit was said */
     bool interactive;                /* reading from a terminal */
 };
@@ -107,6 +108,8 @@ void repl_pop_turn(struct repl *r);
 
 /* Show the message of an error; nothing for ERR_INTERRUPTED, of which the user knows. */
 void repl_complain(int rc);
+/* "[stopped; what]" in the place of the terminal's ^C; what: "" where there is no more to say. */
+void repl_say_stopped(struct repl *r, const char *what);
 /* Where no line says how an answer ended, that the context did; once, however many it ends. */
 void repl_report_full(struct repl *r, const struct generate_config *g, const struct answer *answers,
                       int n);

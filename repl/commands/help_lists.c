@@ -104,18 +104,29 @@ static int settings_table(const char *group, enum table_format format,
     return help_table(&t, rc, format);
 }
 
-/* "-k, --top-k N", "--on-full stop|slide"; the columns it took. */
+/* "-k, --top-k N", "--on-full stop|slide"; the column it ends in. */
 static int print_option(const struct setting *o)
 {
     char name[64];
+    struct buf text = {0};
+    int at = o->letter != 0 ? printf("  -%c, ", o->letter) : printf("      ");
+    const int indent = at;
     help_dashed(name, sizeof name, o->name);
-    int at = o->letter != 0 ? printf("  -%c, %s", o->letter, name) : printf("      %s", name);
+    buf_str(&text, name);
     if (o->type == SETTING_CHOICE)
         for (int i = 0; o->choices[i] != NULL; i++)
-            at += printf("%s%.*s", i > 0 ? "|" : " ", (int)strcspn(o->choices[i], "|"),
-                         o->choices[i]);
+            buf_printf(&text, "%s%.*s", i > 0 ? "|" : " ", (int)strcspn(o->choices[i], "|"),
+                       o->choices[i]);
     else if (o->argument != NULL)
-        at += printf(" %s", o->argument);
+        buf_printf(&text, " %s", o->argument);
+    at += (int)text.n;
+    if (at < term_width(stdout)) {
+        printf("%s", buf_text(&text));
+    } else {
+        wrap_beside(buf_text(&text), indent);
+        at = 0;
+    }
+    buf_release(&text);
     return at;
 }
 

@@ -280,6 +280,16 @@ void wrap_column(const char *text, int at, int indent)
     wrap_beside(text, indent);
 }
 
+/* Bytes of a word that is longer than a line of `room` columns that it has: up to behind a mark
+ * between choices or parts. */
+static int part_bytes(const char *word, int n, int room)
+{
+    int at = n > room ? room : 0;
+    while (at > 0 && strchr("|,/=", word[at - 1]) == NULL)
+        at--;
+    return at > 0 ? at : n;
+}
+
 void wrap_beside(const char *text, int indent)
 {
     int width = term_width(stdout), at = indent;
@@ -288,12 +298,14 @@ void wrap_beside(const char *text, int indent)
         const size_t quoted = strcspn(p, " `"),
                      command = command_bytes(p + quoted, strlen(p + quoted), width - indent);
         int n = (int)(command > 0 ? quoted + command : strcspn(p, " "));
-        if (at > indent && at + 1 + n >= width) {
+        const bool goes_on = p > text && p[-1] != ' ';
+        if ((at > indent && at + 1 + n >= width) || goes_on) {
             printf("\n%*s", indent, "");
             at = indent;
         } else if (at > indent) {
             at += printf(" ");
         }
+        n = part_bytes(p, n, width - 1 - at);
         for (const char *end = p + n; p < end; p++, at++)
             putchar(*p == '\t' ? ' ' : *p);
         p += *p == ' ';

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { N_PARTS = 4, LEAST_PARTS = 1 };
+enum { N_PARTS = 4 };
 
 static int format_name(struct buf *out, const struct model *m)
 {
@@ -18,7 +18,7 @@ static int format_name(struct buf *out, const struct model *m)
     return rc == 0 && m->adapter != NULL ? buf_str(out, " with an adapter") : rc;
 }
 
-/* Of a name that is too long its end, as of a path, says most. */
+/* Of a name that is too long its end, as of a path, says most; from a folder on if it has one. */
 static int add_name(struct buf *out, const char *name, int width)
 {
     static const char cut[] = "...";
@@ -27,6 +27,9 @@ static int add_name(struct buf *out, const char *name, int width)
         return buf_str(out, name);
     for (over += (int)strlen(cut); over > 0; over -= one)
         name += term_character(name, strlen(name), &one);
+    const char *slash = strchr(name, '/');
+    if (slash != NULL && slash[1] != '\0')
+        name = slash;
     return buf_printf(out, "%s%s", cut, name);
 }
 
@@ -55,8 +58,12 @@ int model_line_format(const struct repl *r, int width, struct buf *out)
     for (int i = 0; i < N_PARTS; i++)
         others += (int)parts[i].n;
     const int columns = term_columns(buf_text(&name), name.n);
-    while (width > 0 && n > LEAST_PARTS && columns + others > width)
+    while (width > 0 && n > 0 && columns + others > width)
         others -= (int)parts[--n].n;
+    if (width > 0 && columns > width) { /* it is cut anyway */
+        others = (int)parts[0].n;
+        n = 1;
+    }
     if (rc == 0)
         rc = width > 0 ? add_name(out, buf_text(&name), width - others)
                        : buf_str(out, buf_text(&name));

@@ -13,6 +13,7 @@
 #include "train/data/text_reader.h"
 
 #include "model/base/err.h"
+#include "model/base/file_show.h"
 #include "model/base/json.h"
 #include "model/base/json_line.h"
 #include "model/base/mem.h"
@@ -118,12 +119,14 @@ static int check_utf8(struct text_reader *r)
     const unsigned char *at = (const unsigned char *)r->window.data + r->ascii;
     if (left == 0 || (left < 4 && !r->ended))
         return 0;
+    char path[512];
     r->is_utf8 = utf8proc_iterate(at, left < 4 ? (utf8proc_ssize_t)left : 4, &c) > 0;
     return r->is_utf8 ? 0
                       : err_set(ERR_FORMAT,
                                 "%s is not UTF-8: byte %" PRIu64 " is %02x; if it is Latin-1: "
-                                "iconv -f LATIN1 -t UTF-8 FILE > NEW",
-                                r->stream.name, r->before + r->ascii, *at);
+                                "`iconv -f LATIN1 -t UTF-8 %s > NEW`",
+                                r->stream.name, r->before + r->ascii, *at,
+                                file_word(path, sizeof path, r->stream.name));
 }
 
 int text_reader_refill(struct text_reader *r)

@@ -183,17 +183,17 @@ static void code_pages_are_refused(void **state)
         const char *name, *text, *sentence;
     } cases[] = {
         {"latin1.txt", "caf\xe9 and more",
-         "DIR/latin1.txt is not UTF-8: byte 3 is e9; if it is Latin-1: iconv -f LATIN1 -t UTF-8 "
-         "FILE > NEW"},
+         "DIR/latin1.txt is not UTF-8: byte 3 is e9; if it is Latin-1: `iconv -f LATIN1 -t UTF-8 "
+         "DIR/latin1.txt > NEW`"},
         {"end.txt", "caf\xe9",
-         "DIR/end.txt is not UTF-8: byte 3 is e9; if it is Latin-1: iconv -f LATIN1 -t UTF-8 FILE "
-         "> NEW"},
+         "DIR/end.txt is not UTF-8: byte 3 is e9; if it is Latin-1: `iconv -f LATIN1 -t UTF-8 "
+         "DIR/end.txt > NEW`"},
         {"overlong.txt", "\xc0\xaf x",
-         "DIR/overlong.txt is not UTF-8: byte 0 is c0; if it is Latin-1: iconv -f LATIN1 -t UTF-8 "
-         "FILE > NEW"},
+         "DIR/overlong.txt is not UTF-8: byte 0 is c0; if it is Latin-1: `iconv -f LATIN1 -t UTF-8 "
+         "DIR/overlong.txt > NEW`"},
         {"lines.jsonl", "{\"text\": \"caf\xe9\"}\n",
-         "DIR/lines.jsonl is not UTF-8: byte 13 is e9; if it is Latin-1: iconv -f LATIN1 -t UTF-8 "
-         "FILE > NEW"},
+         "DIR/lines.jsonl is not UTF-8: byte 13 is e9; if it is Latin-1: `iconv -f LATIN1 -t UTF-8 "
+         "DIR/lines.jsonl > NEW`"},
         {"utf8.txt", "caf\xc3\xa9", NULL},
         {"mark.txt", "\xef\xbb\xbf caf", NULL},
         {"damaged.txt", "caf\xc3\xa9, caf\xe9", NULL}, /* bytes, as they are */

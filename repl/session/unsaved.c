@@ -63,7 +63,7 @@ void unsaved_report_resume(const struct repl *r)
     char path[256];
     if (r->run == NULL || run_saved_step(r->run) < 0)
         return;
-    wrap_say(stdout, term_dim(stdout), "[another day `prattle %s` opens step %" PRId64 "%s]",
+    wrap_say(stdout, term_dim(stdout), "[next time, `prattle %s` opens step %" PRId64 "%s]",
              file_word(path, sizeof path, run_path(r->run)), run_saved_step(r->run),
              run_status(r->run) == RUN_FINISHED
                  ? ""

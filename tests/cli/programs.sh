@@ -152,6 +152,7 @@ printf 'a text' >"$TMPDIR/my.gguf"
 is "nor is a damaged model" 0 "$(p "$TMPDIR/my.gguf" -p a | grep -c 'text file')"
 printf '<!DOCTYPE html><html>' >"$TMPDIR/page"
 refuse "a page of a web site" "the file is an HTML page" "$TMPDIR/page" -p a
+refuse "a program" "sh: the file is a program, not a model" /bin/sh -p a
 refuse "a folder without a model" "has no weights" "$TMPDIR" -p a
 refuse "two models" "one model at a time" $MODEL other -p a
 refuse "unknown kernels" "kernels" $MODEL --kernels sse -p a

@@ -1,6 +1,7 @@
 #include "weights/hf/source_hf.h"
 
 #include "model/base/err.h"
+#include "model/base/file_show.h"
 #include "model/base/mem.h"
 #include "model/schema.h"
 #include "weights/hf/hf_config.h"
@@ -8,6 +9,7 @@
 #include "weights/hf/hf_files.h"
 #include "weights/hf/stored.h"
 #include "weights/hf/vocab.h"
+#include "weights/tensors/sniff.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -130,6 +132,8 @@ static int read_config(struct source *s, struct buf *text, const struct hf_files
         config_init(&s->config);
         return 0;
     }
+    if (rc == ERR_MISSING && f->given.path != NULL && sniff_refuse(&f->given) != 0)
+        return file_wrap(f->given.path); /* no configuration would make a model of it */
     if (rc != 0)
         return rc != ERR_MISSING ? rc
                                  : err_set(rc, "%s; it says the shape of the model", err_text());

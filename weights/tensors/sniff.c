@@ -28,6 +28,14 @@ int sniff_refuse_text(const char *head, size_t n)
         return err_set(ERR_FORMAT, "the file is an HTML page; download it again");
     if (begins_with(head, n, "\x1f\x8b"))
         return err_set(ERR_FORMAT, "the file is compressed with gzip; unpack it with gunzip");
+    if (begins_with(head, n,
+                    "\x7f"
+                    "ELF"))
+        return err_set(ERR_FORMAT, "the file is a program, not a model");
+    if (begins_with(head, n, "\x89PNG") || begins_with(head, n, "\xff\xd8\xff"))
+        return err_set(ERR_FORMAT, "the file is a picture, not a model");
+    if (begins_with(head, n, "%PDF-"))
+        return err_set(ERR_FORMAT, "the file is a PDF document, not a model");
     return 0;
 }
 

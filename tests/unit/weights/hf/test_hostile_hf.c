@@ -79,6 +79,12 @@ static void files_that_are_none(void **state)
         {BYTES("<html><body>Entry not found"), ST "the file is an HTML page; download it again"},
         {BYTES("\x1f\x8b\x08\0\0\0\0\0\0\0"),
          ST "the file is compressed with gzip; unpack it with gunzip"},
+        {BYTES("\x7f"
+               "ELF\x02\x01\x01"),
+         ST "the file is a program, not a model"},
+        {BYTES("\x89PNG\r\n\x1a\n"), ST "the file is a picture, not a model"},
+        {BYTES("\xff\xd8\xff\xe0"), ST "the file is a picture, not a model"},
+        {BYTES("%PDF-1.7\n"), ST "the file is a PDF document, not a model"},
     };
     struct scratch s;
     scratch_open(&s);

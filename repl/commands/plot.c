@@ -271,7 +271,7 @@ static int find_run(const struct repl *r, struct request *q, char **latest)
                            file_quote(q->series[i].name));
     if (none)
         return err_set(ERR_MISSING, "no run in this session, and " RUNS_FOLDER
-                                    " has none with a checkpoint; `:plot loss FOLDER`");
+                                    " has none with a checkpoint; `:plot loss FOLDER` names one");
     q->folder = *latest;
     if (q->out == NULL)
         printf("%s[%s]%s\n", term_dim(stdout), file_show(shown, sizeof shown, *latest),

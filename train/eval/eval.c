@@ -101,7 +101,7 @@ static int find_listed(char **out, const struct eval *e, const struct eval_confi
 static int find_file(char **out, const struct eval *e, const struct eval_config *c)
 {
     if (e->file == NULL)
-        return err_set(ERR_RANGE, "eval %s needs a file: eval %s %s", e->name, e->name,
+        return err_set(ERR_RANGE, "eval %s needs a file: `:eval %s %s`", e->name, e->name,
                        e->argument);
     int rc = find_listed(out, e, c);
     if (rc != 0 || *out != NULL)

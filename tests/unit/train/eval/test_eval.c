@@ -275,7 +275,7 @@ static void every_bad_file_has_a_sentence(void **state)
          "DIR/file line 1: expected an object whose field text is a string"},
         {"lambada", "[]", 2, 0, 0, ERR_FORMAT,
          "DIR/file line 1: expected an object whose field text is a string"},
-        {"ptb", NULL, 0, 0, 0, ERR_RANGE, "eval ptb needs a file: eval ptb FILE"},
+        {"ptb", NULL, 0, 0, 0, ERR_RANGE, "eval ptb needs a file: `:eval ptb FILE`"},
         {"lambada", NULL, 0, 0, 0, ERR_MISSING,
          "lambada_test.jsonl not found: `:data get lambada` downloads it; or download "
          "https://openaipublic.blob.core.windows.net/gpt-2/data/lambada_test.jsonl, save it as "

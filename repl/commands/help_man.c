@@ -8,13 +8,14 @@
 
 static const char HEAD[] =
     ".TH PRATTLE 1 \"\" prattle \"User Commands\"\n"
+    ".ad l\n.nh\n"
     ".SH NAME\n"
     "prattle \\- GPT\\-2 on the CPU: generate, explain, train, evaluate\n"
     ".SH SYNOPSIS\n"
     ".B prattle\n.RI [ MODEL ]\n.RI [ OPTION \" ...]\\&\"\n.br\n"
     ".B prattle\n.RI [ MODEL ]\n.RI [ OPTION \" ...]\\&\"\n.B \\-p\n.I TEXT\n.br\n"
     ".B prattle\n.RI [ MODEL ]\n.RI [ OPTION \" ...]\\&\"\n<\n.I PROMPTS\n.br\n"
-    ".B prattle\n.I COMMAND\n.RI [ ARGUMENT \" ...]\"\n.RI [ OPTION \" ...]\\&\"\n"
+    ".B prattle\n.I COMMAND\n.RI [ ARGUMENT \" ...]\\&\"\n.RI [ OPTION \" ...]\\&\"\n"
     ".SH DESCRIPTION\n"
     "Without a command prattle opens a prompt, where the model continues what is typed. A line "
     "that\n"
@@ -69,7 +70,8 @@ static const char TAIL[] =
     ".PP\n"
     "GPT\\-2's files: https://huggingface.co/openai\\-community/gpt2\n";
 
-/* Text as troff prints it, and nothing of it a request; what stands between ` and ` in bold. */
+/* Text as troff prints it, and nothing of it a request; what stands between ` and ` in bold, and a
+ * list without spaces may be broken behind its commas. */
 static int add_escaped(struct buf *out, const char *text)
 {
     bool bold = false, begins = true;
@@ -87,6 +89,8 @@ static int add_escaped(struct buf *out, const char *text)
             rc = buf_str(out, *p == '^' ? "\\(ha" : "\\(ti");
         else if (*p == '`')
             rc = buf_str(out, (bold = !bold) ? "\\fB" : "\\fR");
+        else if (*p == ',' && p[1] != ' ' && p[1] != '\n' && p[1] != '\0')
+            rc = buf_str(out, ",\\:");
         else
             rc = buf_char(out, *p);
     }
@@ -156,8 +160,8 @@ static int add_commands(struct buf *out)
 {
     const struct command *c;
     const char *group = "";
-    int rc = buf_str(out, ".SH COMMANDS\nThose with a colon work at the prompt; in the shell, "
-                          "without the colon, work\n");
+    int rc = buf_str(out, ".SH COMMANDS\nThose with a colon work at the prompt. These work in the "
+                          "shell, without the colon:\n");
     bool first = true;
     for (int i = 0; rc == 0 && (c = command_at(i)) != NULL; i++) {
         if (!(c->flags & IN_SHELL))

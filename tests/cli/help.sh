@@ -43,13 +43,13 @@ page=$(p help --format man)
 is "the page's sections" "NAME SYNOPSIS DESCRIPTION COMMANDS OPTIONS FILES ENVIRONMENT EXIT STATUS EXAMPLES SEE ALSO" \
     "$(sed -n 's/^\.SH //p' <<<"$page" | xargs)"
 is "it begins with a title" ".TH PRATTLE 1" "$(head -n 1 <<<"$page" | cut -c 1-13)"
-is "requests that there are" "" "$(grep -E "^[.']" <<<"$page" | grep -vE '^\.(TH|SH|SS|TP|PP|B|I|BR|BI|IR|RI|RS|RE|br|nf|fi)( |$)')"
+is "requests that there are" "" "$(grep -E "^[.']" <<<"$page" | grep -vE '^\.(TH|ad|nh|SH|SS|TP|PP|B|I|BR|BI|IR|RI|RS|RE|br|nf|fi)( |$)')"
 is "a dash is a minus" "" "$(sed 's/\\-//g; /^\.TH/d' <<<"$page" | grep -e -)"
-is "a backslash is an escape" "" "$(grep -oE '\\.' <<<"$page" | sort -u | grep -vE '\\[-&efF(]')"
+is "a backslash is an escape" "" "$(grep -oE '\\.' <<<"$page" | sort -u | grep -vE '\\[-&:efF(]')"
 is "fonts are left again" "" "$(sed 's/\\fR/\n/g' <<<"$page" | grep -E '\\f[BI].*\\f[BI]')"
 is "indents are left again" "$(grep -c '^\.RS' <<<"$page")" "$(grep -c '^\.RE' <<<"$page")"
 is "each .TP has its tag" "" "$(grep -A1 '^\.TP$' <<<"$page" | grep -E '^\.(TP|SS|SH|PP)' | grep -v '^\.TP$')"
-plain=$(sed 's/\\f[BIR]//g; s/\\-/-/g; s/\\&//g' <<<"$page")
+plain=$(sed 's/\\f[BIR]//g; s/\\-/-/g; s/\\[&:]//g' <<<"$page")
 absent=$(p help settings --format csv | tail -n +2 | cut -d, -f1,2 | tr , ' ' | while read -r name letter; do
     name=${name#--}
     grep -A1 -x '\.TP' <<<"$plain" | grep -qE -- "^${letter:+$letter, }--${name//_/-}( |$)" || echo "$name"
@@ -59,6 +59,11 @@ absent=$(p help commands --format csv | tail -n +2 | tr -d '"' | while IFS=', ' 
     grep -A1 -x '\.TP' <<<"$plain" | grep -qE "^$name( |$)" || echo "$name"
 done)
 is "an entry for each command" "" "$absent"
+if command -v groff >/dev/null; then
+    is "lines as wide as the page, without a complaint" "" "$(groff -man -Tutf8 -w all -rLL=80n <<<"$page" 2>&1 >/dev/null)"
+else
+    echo "# left out: the page as groff sets it (no groff)"
+fi
 for word in XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME XDG_CACHE_HOME NO_COLOR PRATTLE_KERNELS; do
     has "the environment has $word" "$word" "$(sed -n '/^\.SH ENVIRONMENT/,/^\.SH EXIT/p' <<<"$page")"
 done

@@ -4,13 +4,12 @@
 #include "model/base/mem.h"
 #include "train/data/permutation.h"
 #include "train/prepare/duplicates.h"
+#include "train/prepare/store_batch.h"
 
 #include <string.h>
 
-/* Of the store. */
-struct views {
-    struct spool_view ends, data;
-};
+enum { REPORT_EVERY = 64 };
+static const char dealing[] = "writing documents";
 
 /* The bytes of the store as ids. */
 static int add_ids(const struct deal *d, struct output *o, const char *bytes, size_t n)
@@ -35,18 +34,18 @@ static int add_ids(const struct deal *d, struct output *o, const char *bytes, si
     return rc;
 }
 
-static int deal_document(const struct deal *d, struct output *o, uint64_t i, struct views *v)
+/* The k-th document of the batch. */
+static int deal_document(const struct deal *d, struct output *o, struct store_batch *b, size_t k)
 {
-    uint64_t at, left;
     const char *block;
-    int rc = store_find(d->store, &v->ends, i, &at, &left);
-    while (left > 0 && rc == 0) {
-        const size_t part = left < SPOOL_VIEW_BYTES ? (size_t)left : SPOOL_VIEW_BYTES;
-        rc = spool_look(&v->data, &block, &d->store->data, at, part);
-        if (rc == 0)
-            rc = d->text ? output_add_text(o, block, part) : add_ids(d, o, block, part);
-        at += part;
-        left -= part;
+    uint64_t done = 0;
+    size_t n = 1;
+    int rc = 0;
+    while (rc == 0 && n > 0) {
+        rc = store_batch_look(b, k, done, &block, &n);
+        if (rc == 0 && n > 0)
+            rc = d->text ? output_add_text(o, block, n) : add_ids(d, o, block, n);
+        done += n;
     }
     return rc == 0 ? output_end(o) : rc;
 }
@@ -67,19 +66,33 @@ static int choose_part(const struct deal *d, uint64_t dealt)
     return best;
 }
 
-static int deal_documents(const struct deal *d, const unsigned char *bits, struct views *v)
+/* Those of the batch, behind `done` of the store. */
+static int deal_batch(const struct deal *d, struct store_batch *b, uint64_t *dealt, uint64_t done)
+{
+    int rc = store_batch_read(b, d->progress, dealing, done, d->store->n);
+    for (size_t k = 0; k < b->n && rc == 0; k++) {
+        rc = deal_document(d, d->outputs[choose_part(d, (*dealt)++)], b, k);
+        if (rc == 0 && k % REPORT_EVERY == 0)
+            rc = progress_step(d->progress, dealing, done + k, d->store->n);
+    }
+    b->n = 0;
+    return rc;
+}
+
+static int deal_documents(const struct deal *d, const unsigned char *bits, struct store_batch *b)
 {
     struct permutation order;
-    uint64_t dealt = 0;
+    uint64_t dealt = 0, begun = 0;
     int rc = 0;
     permutation_init(&order, d->store->n, d->seed, 0);
     for (uint64_t i = 0; i < d->store->n && rc == 0; i++) {
         const uint64_t at = d->shuffle ? permutation_at(&order, i) : i;
-        if (bits != NULL && (bits[at / 8] >> at % 8 & 1))
+        if (bits == NULL || (bits[at / 8] >> at % 8 & 1) == 0)
+            store_batch_add(b, at);
+        if (!store_batch_is_full(b) && i + 1 < d->store->n)
             continue;
-        rc = deal_document(d, d->outputs[choose_part(d, dealt++)], at, v);
-        if (rc == 0 && i % 64 == 0)
-            rc = progress_step(d->progress, "writing documents", i, d->store->n);
+        rc = deal_batch(d, b, &dealt, begun);
+        begun = i + 1;
     }
     return rc;
 }
@@ -88,16 +101,17 @@ int deal_run(const struct deal *d, uint64_t *duplicates)
 {
     const bool leave_out = d->duplicates != DUPLICATES_KEEP;
     unsigned char *bits = leave_out ? mem_alloc((size_t)(d->store->n / 8 + 1)) : NULL;
-    struct views views = {0};
+    struct store_batch batch = {0};
     int rc = leave_out && bits == NULL ? ERR_NOMEM : 0;
     *duplicates = 0;
     if (rc == 0 && leave_out)
         rc = duplicates_find(bits, duplicates, d->store, d->duplicates == DUPLICATES_NEAR,
                              DUPLICATES_MEMORY, d->progress);
     if (rc == 0)
-        rc = deal_documents(d, bits, &views);
+        rc = store_batch_open(&batch, d->store);
+    if (rc == 0)
+        rc = deal_documents(d, bits, &batch);
     mem_free(bits);
-    spool_view_release(&views.ends);
-    spool_view_release(&views.data);
+    store_batch_close(&batch);
     return rc;
 }

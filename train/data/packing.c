@@ -1,6 +1,7 @@
 #include "train/data/packing.h"
 
 #include "model/base/file.h"
+#include "train/data/bzip2_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ enum data_packing data_packing_of(const char *head, size_t n)
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (n >= known[i].at + known[i].n &&
             memcmp(head + known[i].at, known[i].bytes, known[i].n) == 0)
-            return known[i].is;
+            return bzip2_parts_are(head, n) ? DATA_BZIP2 : known[i].is;
     return is_old_tar(head, n) ? DATA_ARCHIVE : DATA_PLAIN;
 }
 

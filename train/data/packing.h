@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* What text_stream unpacks, by its n first bytes, of which a tar needs 512. */
-enum data_packing { DATA_PLAIN, DATA_GZIP, DATA_COMPRESSED, DATA_ARCHIVE };
+enum data_packing { DATA_PLAIN, DATA_GZIP, DATA_BZIP2, DATA_COMPRESSED, DATA_ARCHIVE };
 enum data_packing data_packing_of(const char *head, size_t n);
 bool data_is_packed(const char *head, size_t n);
 /* Write path without its ending .gz, .bz2, .xz or .zst, if it has one, to out[size]. */

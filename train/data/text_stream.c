@@ -2,7 +2,6 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
-#include "train/data/packing.h"
 #include "train/data/parquet.h"
 #include "train/data/pickle_ids.h"
 #include "train/data/tfrecord.h"
@@ -33,10 +32,12 @@ static int set_cut_error(const struct text_layer *l)
 static int set_unpack_error(const struct text_layer *l)
 {
     char said[NAME_BYTES];
-    const char *why = l->archive == NULL ? l->gunzip.why : archive_error_string(l->archive);
+    const char *why = l->packing == DATA_GZIP    ? l->gunzip.why
+                      : l->packing == DATA_BZIP2 ? l->bunzip.why
+                                                 : archive_error_string(l->archive);
     if (l->stream->failed != 0) /* to read what lies beneath */
         return l->stream->failed;
-    if (l->at_end)
+    if (l->packing == DATA_BZIP2 ? l->bunzip.cut : l->at_end)
         return set_cut_error(l);
     return err_set(ERR_FORMAT, "cannot unpack %s: %s", l->name,
                    file_show(said, sizeof said, why == NULL ? "it is damaged" : why));
@@ -61,9 +62,11 @@ static int count_unpacked(const struct text_layer *l, size_t n)
 /* Up to n bytes of the layer's member, fewer only at its end. */
 static int unpack_bytes(struct text_layer *l, char *dst, size_t n, size_t *got)
 {
-    if (l->archive == NULL)
-        return gunzip_read(&l->gunzip, dst, n, got) != 0 ? set_unpack_error(l)
-                                                         : count_unpacked(l, *got);
+    if (l->archive == NULL) {
+        const int rc = l->packing == DATA_GZIP ? gunzip_read(&l->gunzip, dst, n, got)
+                                               : bunzip_read(&l->bunzip, dst, n, got);
+        return rc == ERR_FORMAT ? set_unpack_error(l) : rc != 0 ? rc : count_unpacked(l, *got);
+    }
     for (*got = 0; *got < n;) {
         la_ssize_t more = archive_read_data(l->archive, dst + *got, n - *got);
         if (more == ARCHIVE_RETRY)
@@ -164,14 +167,18 @@ static int open_layer(struct text_stream *s, const char *name, const char *path)
     data_unpacked_name(l->inner, sizeof l->inner, path);
     l->block = mem_alloc(TEXT_BLOCK);
     const bool member = s->depth++ > 0;
-    const enum data_packing packing = data_packing_of(s->head, s->n_head);
+    l->packing = data_packing_of(s->head, s->n_head);
     if (l->block == NULL)
         return ERR_NOMEM;
     memcpy(l->block, s->head, member ? s->n_head : 0);
     l->n_head = member ? s->n_head : 0;
     s->n_head = s->given = 0;
-    return packing == DATA_GZIP ? gunzip_open(&l->gunzip, next_packed, l)
-                                : open_archive(l, packing == DATA_COMPRESSED, member);
+    if (l->packing == DATA_GZIP)
+        return gunzip_open(&l->gunzip, next_packed, l);
+    if (l->packing != DATA_BZIP2)
+        return open_archive(l, l->packing == DATA_COMPRESSED, member);
+    bunzip_open(&l->bunzip, next_packed, l);
+    return 0;
 }
 
 static void close_layer(struct text_stream *s)
@@ -180,6 +187,7 @@ static void close_layer(struct text_stream *s)
     if (l->archive != NULL)
         archive_read_free(l->archive);
     gunzip_close(&l->gunzip);
+    bunzip_close(&l->bunzip);
     mem_free(l->block);
 }
 

@@ -1,13 +1,13 @@
 #ifndef PRATTLE_TRAIN_DATA_TEXT_STREAM_H
 #define PRATTLE_TRAIN_DATA_TEXT_STREAM_H
 /*
- * The bytes of the texts behind a path, one text after another: of a file as it is, or as
- * zlib (gzip) and libarchive (bzip2, xz, zstd, zip, tar) unpack it while it is read. What is packed
- * inside is unpacked too, as in a tar of .xz files, and every checksum there is was compared when
- * the last text has been read. Names inside
- * an archive are used in messages, and to tell JSON lines and tokens from text. Nothing is written
- * to disk but a Parquet file in it, which is read from its end: that one is unpacked into a file
- * without a name (working_file.h) when it is read.
+ * The bytes of the texts behind a path, one text after another: of a file as it is, or as zlib
+ * (gzip, gunzip.h) and libarchive (bzip2, bunzip.h; xz, zstd, zip, tar) unpack it while it is read.
+ * What is packed inside is unpacked too, as in a tar of .xz files, and every checksum there is was
+ * compared when the last text has been read. Names inside an archive are used in messages, and to
+ * tell JSON lines and tokens from text. Nothing is written to disk but a Parquet file in it, which
+ * is read from its end: that one is unpacked into a file without a name (working_file.h) when it is
+ * read.
  * Hidden files, folders, links and indexes of TFRecord files in an archive are left out, as they
  * are in a folder.
  *
@@ -15,7 +15,9 @@
  * it has unpacked to more than UNPACKED_TIMES the size of its file plus UNPACKED_FREE.
  */
 #include "model/base/file.h"
+#include "train/data/bunzip.h"
 #include "train/data/gunzip.h"
+#include "train/data/packing.h"
 #include "train/data/source.h"
 
 struct archive;
@@ -29,10 +31,12 @@ enum { TEXT_LAYERS = 8, TEXT_HEAD = 512, TEXT_NAME = 256 };
 /* A file or a member that is being unpacked. */
 struct text_layer {
     struct text_stream *stream;
-    struct archive *archive; /* owned; NULL: gunzip */
+    enum data_packing packing;
+    struct archive *archive; /* owned; NULL: gunzip or bunzip */
     struct gunzip gunzip;
-    bool begun;            /* gunzip: its text has been found */
-    char *block;           /* [TEXT_BLOCK], from which either of them reads; owned */
+    struct bunzip bunzip;
+    bool begun;            /* these: its text has been found */
+    char *block;           /* [TEXT_BLOCK], from which any of them reads; owned */
     size_t n_head;         /* of a member: bytes of the block that were read to look at it */
     uint64_t taken;        /* of a member: its bytes so far */
     bool at_end;           /* it asked for bytes, and there were no more */

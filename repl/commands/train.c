@@ -311,8 +311,9 @@ static int resume_latest(struct repl *r, struct beginning *b)
 {
     char *folder = NULL, shown[SHOWN];
     if (repl_latest_run(r, true, &folder) != 0)
-        return err_set(ERR_MISSING, "which run? " RUNS_FOLDER
-                                    " has none with a checkpoint; `:train resume FOLDER` names one");
+        return err_set(ERR_MISSING,
+                       "which run? " RUNS_FOLDER
+                       " has none with a checkpoint; `:train resume FOLDER` names one");
     wrap_say(stdout, term_dim(stdout), "[%s]", file_show(shown, sizeof shown, folder));
     int rc = resume_folder(r, folder, b);
     mem_free(folder);

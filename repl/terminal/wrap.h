@@ -26,8 +26,8 @@ struct wrap {
 
 /*
  * Append to `out` what a terminal of so many columns is sent for n bytes of text, whole characters
- * that are harmless to it (term_visible). A word longer than a line is broken behind a comma, a slash
- * or an equals sign, else behind a dash or an underscore; any other is left to the terminal,
+ * that are harmless to it (term_visible). A word longer than a line is broken behind a comma, a
+ * slash or an equals sign, else behind a dash or an underscore; any other is left to the terminal,
  * or where w->indent is not 0 broken at the edge.
  */
 int wrap_text(struct wrap *w, struct buf *out, const char *text, size_t n, int width);
@@ -53,14 +53,14 @@ void wrap_say(FILE *f, const char *color, const char *fmt, ...)
 /* "wrote PATH" and what else there is to say of it, on standard output. */
 void wrap_wrote(const char *path, const char *what);
 
-/* text and a newline on standard output, whose cursor is at column `at`; what goes on in another line
- * begins at column `hang`. */
+/* text and a newline on standard output, whose cursor is at column `at`; what goes on in another
+ * line begins at column `hang`. */
 void wrap_hanging(const char *text, int at, int hang);
 /* "  what         text", a line of standard output, text below itself. */
 void wrap_row(const char *what, const char *text);
 
-/* text from column `indent` of standard output on, broken at spaces, not at tabs, which are shown as
- * spaces, and not in a command in backquotes; the cursor is at column `at`. */
+/* text from column `indent` of standard output on, broken at spaces, not at tabs, which are shown
+ * as spaces, and not in a command in backquotes; the cursor is at column `at`. */
 void wrap_column(const char *text, int at, int indent);
 /* The same from where the cursor is. */
 void wrap_beside(const char *text, int indent);

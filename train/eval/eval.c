@@ -110,9 +110,10 @@ static int find_file(char **out, const struct eval *e, const struct eval_config 
     char shown[256], *path = listed_path(e, c, 0, &last);
     if (path == NULL)
         return err_last();
-    err_set(ERR_MISSING,
-            "%s not found: `:data get %s` downloads it; or download %s %s, or give FILE or --data-dir",
-            strrchr(path, '/') + 1, e->published, e->where, file_show(shown, sizeof shown, path));
+    err_set(
+        ERR_MISSING,
+        "%s not found: `:data get %s` downloads it; or download %s %s, or give FILE or --data-dir",
+        strrchr(path, '/') + 1, e->published, e->where, file_show(shown, sizeof shown, path));
     mem_free(path);
     return ERR_MISSING;
 }

@@ -281,7 +281,8 @@ static void every_bad_file_has_a_sentence(void **state)
          "https://openaipublic.blob.core.windows.net/gpt-2/data/lambada_test.jsonl, save it as "
          "DIR/data/prattle/lambada/lambada_test.jsonl, or give FILE or --data-dir"},
         {"wikitext", NULL, 0, 0, 0, ERR_MISSING,
-         "wiki.test.raw not found: `:data get wikitext` downloads it; or download wikitext-2-raw-v1.zip from "
+         "wiki.test.raw not found: `:data get wikitext` downloads it; or download "
+         "wikitext-2-raw-v1.zip from "
          "https://huggingface.co/datasets/ggml-org/ci, save its wiki.test.raw as "
          "DIR/data/prattle/wikitext/wiki.test.raw, or give FILE or --data-dir"},
     };

@@ -59,19 +59,23 @@ static void show_report(const struct check_report *k, int n_vocab)
     }
 }
 
-/* In the shell a model is only for its vocabulary, where one is named. */
+/* In the shell a model is only for its vocabulary, where one is named; the files may say theirs. */
 int data_check(struct repl *r, const struct call *c)
 {
     struct data_tokenizer t = {0};
     struct check_report report;
+    struct token_note note;
     const char *path;
     const int n = data_tokenizer_take(c, &path);
     if (n != 2 && n != 3)
         return command_usage(c, "check PATH [TEXTS]");
     char *texts = n == 3 ? data_list_path(c->words[2]) : NULL;
     int rc = n == 3 && texts == NULL ? ERR_NOMEM : 0;
+    token_note_read(&note, c->words[1]);
     if (rc == 0 && data_tokenizer_is_named(r, path))
         rc = data_tokenizer_open(&t, r, path);
+    else if (rc == 0 && note.name[0] != '\0')
+        rc = data_tokenizer_open_noted(&t, r, &note);
     if (rc == 0)
         rc = check_run(&report, c->words[1], texts, t.tokenizer, t.n_vocab, progress_show());
     progress_wipe();

@@ -245,6 +245,7 @@ has "data info takes one" "of the tokenizer's 300" "$("$PRATTLE" data info named
 is "  or as a model" "$("$PRATTLE" data info named tokenizer=words)" "$("$PRATTLE" data info named --model words)"
 has "  for a text too" "of the tokenizer's 300" "$("$PRATTLE" data info texts/a.txt tokenizer=words)"
 has "data check too" "which give the same tokens" "$("$PRATTLE" data check named texts/a.txt tokenizer=words)"
+has "  which need not be named again" "which give the same tokens" "$("$PRATTLE" data check named texts/a.txt 2>&1)"
 has "data convert too" '"One day."' "$("$PRATTLE" data convert named named.jsonl tokenizer=words >/dev/null; cat named.jsonl)"
 has "written with -- it says how" "tokenizer is a data setting, written without --: tokenizer=VALUE" "$("$PRATTLE" data info named --tokenizer words 2>&1)"
 has "  as do others" "split is a data setting, written without --: split=VALUE" "$("$PRATTLE" data prepare texts o --split 0.5,0.5 2>&1)"

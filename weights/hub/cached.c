@@ -353,6 +353,17 @@ static int remove_revision(uint64_t *bytes, const struct hub_repository *r, cons
     return rc;
 }
 
+/* The name of a list's entry without what kind it is of. */
+static const char *without_kind(const char *name)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const size_t n = strlen(kinds[i].name);
+        if (n > 0 && strncmp(name, kinds[i].name, n) == 0)
+            return name + n;
+    }
+    return name;
+}
+
 /* By the name that the list has. */
 static int find_cached(char **folder, const char *name)
 {
@@ -380,8 +391,7 @@ int cached_remove(uint64_t *bytes, const char *name)
         return rc;
     if (strchr(name, '@') == NULL) {
         rc = remove_repository(bytes, folder);
-    } else if ((rc = hub_name_read(&n, strncmp(name, "datasets/", 9) == 0 ? name + 9 : name)) ==
-               0) {
+    } else if ((rc = hub_name_read(&n, without_kind(name))) == 0) {
         const struct hub_repository r = {.folder = folder};
         rc = remove_revision(bytes, &r, n.revision);
     }

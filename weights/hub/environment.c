@@ -112,8 +112,10 @@ char *hub_endpoint(void)
         endpoint[n - 1] = '\0';
     if (url_is_valid(endpoint))
         return endpoint;
-    err_set(ERR_RANGE, "HF_ENDPOINT is %s, must begin with https:// or http://",
-            file_quote(endpoint));
+    err_set(
+        ERR_RANGE,
+        "HF_ENDPOINT is %s, must be an address as https://huggingface.co is, without a user's name",
+        file_quote(endpoint));
     mem_free(endpoint);
     return NULL;
 }
@@ -142,12 +144,12 @@ int hub_token(char **out)
 {
     *out = NULL;
     const char *token = variable("HF_TOKEN"), *named = variable("HF_TOKEN_PATH");
+    if (variable_is_true("HF_HUB_DISABLE_IMPLICIT_TOKEN"))
+        return 0; /* nor one of the environment: Python sends what its caller gives it alone */
     if (token != NULL)
         return trim_token(out, token, "HF_TOKEN");
     if ((token = variable("HUGGING_FACE_HUB_TOKEN")) != NULL) /* its name of old */
         return trim_token(out, token, "HUGGING_FACE_HUB_TOKEN");
-    if (variable_is_true("HF_HUB_DISABLE_IMPLICIT_TOKEN"))
-        return 0;
     char *path = named != NULL ? expand_path(named) : home_path("token");
     if (path == NULL)
         return err_last() == ERR_MISSING ? 0 : ERR_NOMEM;

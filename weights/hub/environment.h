@@ -16,8 +16,8 @@ char *hub_cache_path(void);
  * https address. */
 char *hub_endpoint(void);
 /* HF_TOKEN, HUGGING_FACE_HUB_TOKEN, else the text of the file HF_TOKEN_PATH or "token" in HF_HOME,
- * without blanks around. *out is NULL with 0 where there is none. ERR_FORMAT: it has blanks or
- * control characters in it.
+ * without blanks around. *out is NULL with 0 where there is none, or HF_HUB_DISABLE_IMPLICIT_TOKEN
+ * is set. ERR_FORMAT: it has blanks or control characters in it.
  */
 int hub_token(char **out);
 /* HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE, or so set: no request is made. */

@@ -342,6 +342,8 @@ static int fetch_weights(struct fetch *f)
     const char *name;
     bool found = false;
     int rc = 0;
+    if (hub_model_state(&f->repository, f->commit) != HUB_ABSENT)
+        return 0; /* maybe of another kind than would be fetched, as Python left them */
     for (int i = 0; !found && rc == 0 && (name = hub_weights_name(i)) != NULL; i++) {
         if (!text_ends_in(name, ".json"))
             rc = add_wanted(f, &found, name);

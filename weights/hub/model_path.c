@@ -111,8 +111,8 @@ static int show_files(struct buf *out, const struct hub_name *n)
     return rc;
 }
 
-/* Where there is no network: which files are here, or what to fetch, and where to put it. */
-static int refuse_fetch(int rc, const struct hub_name *n)
+/* Which files are here; where no answer came, what to fetch otherwise, and where to put it. */
+static int refuse_fetch(int rc, const struct hub_name *n, bool reached)
 {
     char why[512], shown[160], files[HUB_GGUF_NAMES];
     struct buf name = {0}, wanted = {0};
@@ -135,10 +135,9 @@ static int refuse_fetch(int rc, const struct hub_name *n)
     else if (rc == ERR_UNSUPPORTED)
         rc = err_set(code, "%s is not in the cache %s, and %s", buf_text(&name), shown, why);
     else
-        rc = err_set(code,
-                     "%s is not in the cache %s, and cannot be downloaded: %s; without a network, "
-                     "%s",
-                     buf_text(&name), shown, why, buf_text(&wanted));
+        rc = err_set(code, "%s is not in the cache %s, and cannot be downloaded: %s%s%s",
+                     buf_text(&name), shown, why, reached ? "" : "; without a network, ",
+                     reached ? "" : buf_text(&wanted));
     buf_release(&name);
     buf_release(&wanted);
     return rc;
@@ -153,14 +152,14 @@ static int download(char **out, const struct hub_name *n, bool anew, bool here,
     char commit[HUB_COMMIT_BYTES], file[HUB_FILE_BYTES];
     int rc = hub_session_open(&s, p);
     if (rc != 0)
-        return rc == ERR_UNSUPPORTED && !here ? refuse_fetch(rc, n) : rc;
+        return rc == ERR_UNSUPPORTED && !here ? refuse_fetch(rc, n, false) : rc;
     rc = hub_fetch(commit, file, n, anew, &s);
     hub_session_close(&s);
     if (rc == ERR_INTERRUPTED)
         progress_note(p, "what has arrived of %s stays, and the next time goes on from there",
                       n->id);
     else if (rc == ERR_IO && !here)
-        rc = refuse_fetch(rc, n);
+        rc = refuse_fetch(rc, n, s.reached);
     if (rc != 0 || (rc = hub_repository_init(&r, n->id)) != 0)
         return rc;
     char *folder = hub_repository_snapshot(&r, commit);

@@ -131,6 +131,9 @@ static void a_repository_goes_with_all_it_has(void **state)
     assert_true(there("outside/file"));
     assert_ok(cached_remove(&bytes, "datasets/org/data"));
     assert_int_equal(bytes, 1);
+    put("spaces--org--page/snapshots/" A "/app.py", "1");
+    assert_ok(cached_remove(&bytes, "spaces/org/page@" A));
+    assert_false(there("spaces--org--page"));
 }
 
 static void a_link_goes_without_what_it_leads_to(void **state)

@@ -5,9 +5,15 @@
 
 static int begin(void **state)
 {
-    static const char *const names[] = {"HF_HOME",        "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE",
-                                        "XDG_CACHE_HOME", "HF_TOKEN",     "HUGGING_FACE_HUB_TOKEN",
-                                        "HF_TOKEN_PATH"};
+    static const char *const names[] = {"HF_HOME",
+                                        "HF_HUB_CACHE",
+                                        "HUGGINGFACE_HUB_CACHE",
+                                        "XDG_CACHE_HOME",
+                                        "HF_TOKEN",
+                                        "HUGGING_FACE_HUB_TOKEN",
+                                        "HF_TOKEN_PATH",
+                                        "HF_HUB_DISABLE_IMPLICIT_TOKEN",
+                                        "HF_ENDPOINT"};
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unsetenv(names[i]);
@@ -90,7 +96,27 @@ static void a_token_has_three_places(void **state)
     assert_token("hf_new");
     setenv("HF_TOKEN", "", 1);
     assert_token("hf_old");
+    setenv("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1", 1);
+    assert_token(NULL);
     scratch_close(&s);
+}
+
+static void an_endpoint_is_an_address(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"ftp://hub", "hub.co", "http://me:word@hub", "http://a b"};
+    char *endpoint = hub_endpoint();
+    assert_string_equal(endpoint, "https://huggingface.co");
+    mem_free(endpoint);
+    setenv("HF_ENDPOINT", "http://mirror:8000/hub//", 1);
+    endpoint = hub_endpoint();
+    assert_string_equal(endpoint, "http://mirror:8000/hub");
+    mem_free(endpoint);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        setenv("HF_ENDPOINT", wrong[i], 1);
+        assert_null(hub_endpoint());
+        assert_non_null(strstr(err_text(), "must be an address as https://huggingface.co is"));
+    }
 }
 
 int main(void)
@@ -99,6 +125,7 @@ int main(void)
         cmocka_unit_test_setup(the_nearest_variable_names_the_cache, begin),
         cmocka_unit_test_setup(variables_in_them_are_expanded, begin),
         cmocka_unit_test_setup(a_token_has_three_places, begin),
+        cmocka_unit_test_setup(an_endpoint_is_an_address, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,6 +76,25 @@ static void a_cache_of_python_needs_no_request(void **state)
     assert_int_equal(hub_server_requests(fetch_server), 0);
 }
 
+/* Weights that Python fetched: what else there is of the model is asked for, and not those again as
+ * safetensors. */
+static void weights_of_another_kind_are_not_fetched_again(void **state)
+{
+    (void)state;
+    char snapshot[2 * PATH_MAX], *path;
+    snprintf(snapshot, sizeof snapshot, "%s/%s", fetch_scratch.folder, FETCH_SNAPSHOT);
+    assert_ok(file_make_folder(snapshot));
+    snprintf(snapshot, sizeof snapshot, "%s/%srefs", fetch_scratch.folder, FETCH_REPO);
+    assert_ok(file_make_folder(snapshot));
+    scratch_write(&fetch_scratch, FETCH_REPO "refs/main", HUB_COMMIT, 40);
+    scratch_write(&fetch_scratch, FETCH_SNAPSHOT "config.json", HF_CONFIG, strlen(HF_CONFIG));
+    scratch_write(&fetch_scratch, FETCH_SNAPSHOT "pytorch_model.bin", "x", 1);
+    assert_ok(hub_model_path(&path, FETCH_NAME, false, NULL));
+    mem_free(path);
+    fetch_expect_file(FETCH_SNAPSHOT "tokenizer.json", "{}", 2);
+    assert_string_equal(hub_server_seen(fetch_server, "safetensors"), "");
+}
+
 static void old_names_are_redirected(void **state)
 {
     (void)state;
@@ -237,6 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_model_is_fetched_once),
         TEST(a_cache_of_python_needs_no_request),
+        TEST(weights_of_another_kind_are_not_fetched_again),
         TEST(old_names_are_redirected),
         TEST(shards_are_fetched_as_the_index_says),
         TEST(adapters_are_fetched),

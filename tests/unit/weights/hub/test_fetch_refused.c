@@ -94,6 +94,10 @@ static void there_is_room_for_it(void **state)
     hub_server_fault(fetch_server, "HEAD model.safetensors 0 size 900000000000000000");
     assert_fails(fetch_model(FETCH_NAME), ERR_IO, "MB free, the download needs 900000000001 MB");
     assert_int_equal(fetch_part_bytes(), -1);
+    /* Files from elsewhere are for who has no network, not for who has no room. */
+    char *path;
+    assert_fails(hub_model_path(&path, FETCH_NAME, false, NULL), ERR_IO, "MB free, the download");
+    assert_null(strstr(err_text(), "without a network"));
 }
 
 static void interruption_keeps_the_part(void **state)

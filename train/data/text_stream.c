@@ -146,6 +146,7 @@ static int open_archive(struct text_layer *l, bool compressed, bool member)
         archive_read_support_filter_xz(l->archive);
         archive_read_support_filter_zstd(l->archive);
         archive_read_support_format_raw(l->archive);
+        archive_read_support_format_empty(l->archive); /* of what had no bytes before */
     } else {
         archive_read_support_format_zip(l->archive);
         archive_read_support_format_tar(l->archive);

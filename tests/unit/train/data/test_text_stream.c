@@ -48,6 +48,32 @@ static void compressed_text_is_the_text(void **state)
     scratch_close(&s);
 }
 
+/* As an empty file, which says nothing. */
+static void nothing_may_be_compressed(void **state)
+{
+    (void)state;
+    struct scratch s;
+    struct buf found = {0}, part = {0};
+    char name[32];
+    scratch_open(&s);
+    for (int i = 0; i < PACK_FILTERS; i++) {
+        struct packed_member m = {"x", "", 0};
+        snprintf(name, sizeof name, "none.txt.%s", pack_endings[i]);
+        pack_file(&s, name, ARCHIVE_FORMAT_RAW, pack_filters[i], &m, 1);
+        assert_ok(pack_read(&found, &s, name));
+        assert_int_equal(found.n, 0);
+        /* Not whole, it is as any other. */
+        part.n = 0;
+        assert_ok(file_read_all(&part, scratch_path(&s, name), 1 << 20));
+        scratch_write(&s, name, part.data, part.n - 1);
+        assert_int_equal(pack_read(&found, &s, name), ERR_FORMAT);
+        assert_non_null(strstr(err_text(), "is cut off after "));
+    }
+    buf_release(&found);
+    buf_release(&part);
+    scratch_close(&s);
+}
+
 /* Each file of an archive is a document; what a folder would leave out is left out, and no
  * name is ever a place to write to. */
 static void archives_are_folders(void **state)
@@ -253,6 +279,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compressed_text_is_the_text),
+        cmocka_unit_test(nothing_may_be_compressed),
         cmocka_unit_test(archives_are_folders),
         cmocka_unit_test(what_is_no_text_is_named),
         cmocka_unit_test(tokens_are_no_texts),

@@ -15,6 +15,7 @@
 #include "repl/terminal/wrap.h"
 #include "train/data/source.h"
 #include "train/prepare/convert.h"
+#include "train/prepare/output.h"
 #include "train/prepare/prepare.h"
 
 #include <inttypes.h>
@@ -73,7 +74,7 @@ static int read_request(struct request *q, const struct call *c, const char *usa
     for (int i = 1; i < c->n && rc == 0; i++)
         rc = is_setting(c->words[i]) ? prepare_config_set(&q->config, c->words[i])
                                      : take_path(q, c->words[i], ++seen == n);
-    return rc;
+    return rc == 0 ? output_check_name(q->out) : rc;
 }
 
 static void show_bytes(char *out, size_t size, double bytes)

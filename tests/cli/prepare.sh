@@ -34,6 +34,13 @@ printf 'id,text\n1,One day\n2,"A fox, a crow"\n' >table.csv
 has "CSV is not read as text without a word" "table.csv looks like CSV: the model will learn its markup; for plain text: prattle data prepare FILE NEW field=COLUMN" \
     "$("$PRATTLE" data info table.csv 2>&1 | tr -s ' \n' ' ')"
 rm table.csv
+mkdir place
+for name in '' place/ place/.. .; do
+    has "\"$name\" is no name" "names no file to write: a folder needs a name behind it" "$(prepare texts "$name")"
+    has "  to convert to" "names no file to write" "$("$PRATTLE" data convert out "$name" 2>&1)"
+done
+is "nothing is hidden" "" "$(ls -d .bin .idx ..bin place/.bin 2>/dev/null)"
+rmdir place
 has "an old file is not replaced" "out.bin exists already; --force overwrites it" "$(prepare texts out)"
 has "but when told to" "out: 4 documents" "$(prepare texts out --force)"
 for form in nanogpt:nanoGPT llmc:llm.c; do

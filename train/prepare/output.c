@@ -44,6 +44,15 @@ enum output_format output_format_of(const char *path)
                                     : OUTPUT_MEGATRON;
 }
 
+int output_check_name(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
+    if (name[strspn(name, ".")] == '\0')
+        return err_set(ERR_FORMAT, "%s names no file to write: a folder needs a name behind it",
+                       *path == '\0' ? "\"\"" : file_quote(path));
+    return 0;
+}
+
 bool output_has_bounds(enum output_format f)
 {
     return f != OUTPUT_NANOGPT && f != OUTPUT_LLMC;

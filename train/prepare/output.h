@@ -18,6 +18,8 @@ enum output_format {
 const char *output_format_name(enum output_format f);
 /* What a file of this name is: JSON lines and TFRecord by their endings, else Megatron's. */
 enum output_format output_format_of(const char *path);
+/* ERR_FORMAT: it is no name, as "" or "folder/": its files would be hidden ones, ".bin". */
+int output_check_name(const char *path);
 /* Path with `part` (as "-train"; "" for none) before its ending and with the ending of the format,
  * in fresh memory. Megatron's is a prefix. NULL: ERR_NOMEM. */
 char *output_path(const char *path, const char *part, enum output_format f);

@@ -191,6 +191,14 @@ static int format_csv(const struct table *t, struct buf *out)
     return rc;
 }
 
+/* As it is written: counts stay whole. */
+static json_t *make_number(const char *s)
+{
+    const size_t sign = *s == '-';
+    const bool whole = s[sign + strspn(s + sign, "0123456789")] == '\0' && strlen(s) < 18;
+    return whole ? json_integer(strtoll(s, NULL, 10)) : json_real(strtod(s, NULL));
+}
+
 static int format_json(const struct table *t, struct buf *out)
 {
     json_t *rows = json_array();
@@ -200,7 +208,7 @@ static int format_json(const struct table *t, struct buf *out)
             const char *s = buf_text(cell_at(t, r, c));
             json_object_set_new(row, t->heads[c],
                                 *s == '\0'          ? json_null()
-                                : is_number_text(s) ? json_real(strtod(s, NULL))
+                                : is_number_text(s) ? make_number(s)
                                                     : json_string(s));
         }
         json_array_append_new(rows, row);

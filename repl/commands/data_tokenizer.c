@@ -30,11 +30,25 @@ static int open_source(struct data_tokenizer *d, const char *path)
     return 0;
 }
 
+/* Other programs are given the two files of a vocabulary; here they lie in a folder. */
+static int refuse_vocabulary(const char *path)
+{
+    const bool is = text_ends_in(path, ".txt") ||
+                    (text_ends_in(path, ".json") && !text_ends_in(path, ".index.json"));
+    if (!is || file_is_folder(path) || !file_exists(path))
+        return 0;
+    return file_refuse(ERR_UNSUPPORTED, path,
+                       "is no folder: tokenizer= takes one with vocab.json and merges.txt, or with "
+                       "tokenizer.json, or a GGUF or .model file");
+}
+
 /* Of tokenizer=PATH the vocabulary alone counts, whatever else is there. */
 static int open_named(struct data_tokenizer *d, const char *path)
 {
     char *expanded = file_expand(path);
-    int rc = expanded == NULL ? ERR_NOMEM : open_source(d, expanded);
+    int rc = expanded == NULL ? ERR_NOMEM : refuse_vocabulary(expanded);
+    if (rc == 0)
+        rc = open_source(d, expanded);
     if (rc == 0 && d->tokenizer == NULL)
         rc = err_set(ERR_MISSING, "%s has no tokenizer files", file_quote(expanded));
     if (rc == 0) {

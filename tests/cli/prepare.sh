@@ -250,6 +250,8 @@ cmp named.bin named-2.bin
 is "  as a model is" 0 $?
 has "data info takes one" "of the tokenizer's 300" "$("$PRATTLE" data info named tokenizer=words)"
 is "  or as a model" "$("$PRATTLE" data info named tokenizer=words)" "$("$PRATTLE" data info named --model words)"
+has "  its files as other programs take them" "words/vocab.json is no folder: tokenizer= takes one with vocab.json and merges.txt" \
+    "$("$PRATTLE" data info named tokenizer=words/vocab.json 2>&1)"
 has "  for a text too" "of the tokenizer's 300" "$("$PRATTLE" data info texts/a.txt tokenizer=words)"
 has "data check too" "which give the same tokens" "$("$PRATTLE" data check named texts/a.txt tokenizer=words)"
 has "  which need not be named again" "which give the same tokens" "$("$PRATTLE" data check named texts/a.txt 2>&1)"

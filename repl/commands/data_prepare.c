@@ -74,7 +74,9 @@ static int read_request(struct request *q, const struct call *c, const char *usa
     for (int i = 1; i < c->n && rc == 0; i++)
         rc = is_setting(c->words[i]) ? prepare_config_set(&q->config, c->words[i])
                                      : take_path(q, c->words[i], ++seen == n);
-    return rc == 0 ? output_check_name(q->out) : rc;
+    if (rc == 0)
+        rc = output_check_name(q->out);
+    return rc == 0 && q->config.format == 0 ? output_check_ending(q->out) : rc;
 }
 
 static void show_bytes(char *out, size_t size, double bytes)

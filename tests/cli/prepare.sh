@@ -39,6 +39,11 @@ for name in '' place/ place/.. .; do
     has "\"$name\" is no name" "names no file to write: a folder needs a name behind it" "$(prepare texts "$name")"
     has "  to convert to" "names no file to write" "$("$PRATTLE" data convert out "$name" 2>&1)"
 done
+for name in l.jsonl.gz rows.parquet ids.pkl place/a.tar; do
+    has "$name is no name of what is written" "$name: no .${name##*.} is written; a name ends in .jsonl or .tfrecord, or format= says the format" "$(prepare texts $name)"
+done
+prepare texts place/v1.gz format=megatron >said; rm place/v1.gz.bin place/v1.gz.idx
+is "but with a format" 0 $?
 is "nothing is hidden" "" "$(ls -d .bin .idx ..bin place/.bin 2>/dev/null)"
 rmdir place
 has "an old file is not replaced" "out.bin exists already; --force overwrites it" "$(prepare texts out)"

@@ -53,6 +53,20 @@ int output_check_name(const char *path)
     return 0;
 }
 
+int output_check_ending(const char *path)
+{
+    static const char *const others[] = {".gz",  ".bz2", ".xz",  ".zst",    ".zip",
+                                         ".tar", ".tgz", ".npy", ".pickle", ".parquet",
+                                         ".pkl", ".csv", ".tsv"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (text_ends_in(path, others[i]))
+            return err_set(ERR_UNSUPPORTED,
+                           "%s: no %s is written; a name ends in .jsonl or .tfrecord, or format= "
+                           "says the format",
+                           file_quote(path), others[i]);
+    return 0;
+}
+
 bool output_has_bounds(enum output_format f)
 {
     return f != OUTPUT_NANOGPT && f != OUTPUT_LLMC;

@@ -20,6 +20,8 @@ const char *output_format_name(enum output_format f);
 enum output_format output_format_of(const char *path);
 /* ERR_FORMAT: it is no name, as "" or "folder/": its files would be hidden ones, ".bin". */
 int output_check_name(const char *path);
+/* ERR_UNSUPPORTED: by its ending another kind of file is meant, which would be Megatron's. */
+int output_check_ending(const char *path);
 /* Path with `part` (as "-train"; "" for none) before its ending and with the ending of the format,
  * in fresh memory. Megatron's is a prefix. NULL: ERR_NOMEM. */
 char *output_path(const char *path, const char *part, enum output_format f);

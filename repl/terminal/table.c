@@ -60,11 +60,12 @@ int table_text(struct table *t, int column, const char *text, size_t n)
     return rc;
 }
 
+/* Decimal: "inf", "nan" and "0x10" are names. */
 static bool is_number_text(const char *s)
 {
     char *end;
     strtod(s, &end);
-    return end != s && *end == '\0';
+    return end != s && *end == '\0' && s[strspn(s, "0123456789+-.eE")] == '\0';
 }
 
 /* Columns of numbers stand to the right. */

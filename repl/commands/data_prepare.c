@@ -14,6 +14,7 @@
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "train/data/source.h"
+#include "train/data/token_note.h"
 #include "train/prepare/convert.h"
 #include "train/prepare/output.h"
 #include "train/prepare/prepare.h"
@@ -263,17 +264,29 @@ static int prepare_files(struct repl *r, const struct request *q, const struct d
     return rc;
 }
 
+/* The tokenizer that the files of tokens are noted to be of, as data info has it; none: t is
+ * zeroed. */
+static int open_noted(struct data_tokenizer *t, struct repl *r, const struct request *q)
+{
+    struct token_note note;
+    token_note_read(&note, buf_text(&q->in));
+    return note.name[0] == '\0' ? 0 : data_tokenizer_open_noted(t, r, &note);
+}
+
 /* Of files of tokens, or not of such alone. */
 static int make_of(struct repl *r, const struct request *q, bool tokens, bool converts)
 {
     struct data_tokenizer t = {0};
     const bool named = data_tokenizer_is_named(r, q->config.tokenizer);
     int rc = tokens ? prepare_config_check_tokens(&q->config) : 0;
-    if (rc == 0 && (!tokens || named || makes_text(q)))
+    if (rc == 0 && tokens && !named)
+        rc = open_noted(&t, r, q);
+    const bool noted = t.tokenizer != NULL;
+    if (rc == 0 && !noted && (!tokens || named || makes_text(q)))
         rc = data_tokenizer_open(&t, r, q->config.tokenizer);
     if (rc == 0)
         rc = converts ? convert_files(r, q, t.tokenizer) : prepare_files(r, q, &t);
-    if (rc == 0 && tokens && makes_text(q) && !named)
+    if (rc == 0 && tokens && makes_text(q) && !named && !noted)
         wrap_row("look at", "the ids were read by the tokenizer of the model that ships with "
                             "prattle; tokenizer=PATH names another");
     data_tokenizer_close(&t);

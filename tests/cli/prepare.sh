@@ -73,6 +73,12 @@ if [ "$(perl -e '$n = `uname -m` =~ /x86_64/ ? 188 : 5; ($f, $k, $v) = ("attribu
     "$PRATTLE" tokenizer train "$OLDPWD/README.md" vocabulary --vocab-size 300 >said.m 2>&1
     "$PRATTLE" data prepare texts/b.jsonl noted/v tokenizer=vocabulary >said.m 2>&1
     is "a folder's tokenizer, from anywhere" "Third." "$(cd noted; begins v | cut -d '<' -f 1)"
+    "$PRATTLE" data convert noted/v noted/v.jsonl >said.m 2>&1
+    is "convert reads the text by it" '{"text":"Third."}' "$(cat noted/v.jsonl)"
+    is "  which is nothing to look at" "" "$(grep 'look at' said.m)"
+    "$PRATTLE" data convert noted/v noted/v.bin format=nanogpt --force >said.m 2>&1
+    "$PRATTLE" data convert noted/v.bin noted/v --force >said.m 2>&1
+    is "  and where documents end" "" "$(grep 'look at' said.m)"
     has "another one is named" "look at the ids are of another tokenizer, that of" "$("$PRATTLE" data info noted/v --model $MODEL | tr -s ' ')"
     is "and not where it is the same" "" "$("$PRATTLE" data info noted/v tokenizer=vocabulary | grep another)"
     "$PRATTLE" tokenizer train "$OLDPWD/LICENSE" vocabulary --vocab-size 300 --force >said.m 2>&1
@@ -130,6 +136,7 @@ is "of its shares" "parts-train: 2 documents" "$(field wrote "$said" | cut -d , 
 has "an empty part is named" "look at parts-test has no document: 1 is too few for these shares" \
     "$(prepare texts/b.jsonl parts split=0.5,0.25,0.25 --force | tr -s ' ' | grep test.has)"
 "$PRATTLE" data prepare texts/b.jsonl shipped >said 2>&1
+for end in bin idx; do cat shipped.$end >copy; mv copy shipped.$end; done # without the tokenizer's note
 said=$("$PRATTLE" data convert shipped back.jsonl 2>&1)
 is "texts again, by the tokenizer that ships" '{"text":"Third."}' "$(cat back.jsonl)"
 has "which is said" "the tokenizer of the model that ships with prattle" "$(tr -s ' \n' ' ' <<<"$said")"

@@ -122,6 +122,16 @@ static void show_empty_parts(const struct prepare_report *p)
         }
 }
 
+/* A prefix of Megatron's that is the name of a folder as well opens the folder. */
+static void show_folder(const char *path)
+{
+    char text[600];
+    if (!file_is_folder(path))
+        return;
+    snprintf(text, sizeof text, "%s is a folder too: %s.bin names what was written", path, path);
+    wrap_row("look at", text);
+}
+
 /* What became of the bounds of documents, which were known in IN. */
 static void show_bounds(enum output_format f, bool unmoved, bool joins)
 {
@@ -146,7 +156,8 @@ static void show_read(const struct prepare_report *p, double seconds)
     show_bytes(bytes, sizeof bytes, (double)p->text_bytes);
     show_bytes(rate, sizeof rate, (double)p->text_bytes / (seconds > 0 ? seconds : 1));
     if (p->text_bytes == 0)
-        snprintf(text + n, sizeof text - (size_t)n, "%" PRIu64 " token%s", p->tokens,
+        snprintf(text + n, sizeof text - (size_t)n,
+                 "%" PRIu64 " token%s, end-of-text tokens not counted", p->tokens,
                  plural(p->tokens));
     else if (seconds >= 1 && !p->went_on)
         snprintf(text + n, sizeof text - (size_t)n, "%s of text, %s/s", bytes, rate);
@@ -176,6 +187,8 @@ static void show_prepared(const struct prepare_report *p, int n_vocab, double se
                      plural(p->parts[i].tokens));
         wrap_row(i == 0 ? "wrote" : "", text);
     }
+    for (int i = 0; i < p->n_parts && p->format == OUTPUT_MEGATRON; i++)
+        show_folder(p->parts[i].path);
     show_empty_parts(p);
     show_bounds(p->format, p->unmoved, p->joins);
 }

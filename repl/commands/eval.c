@@ -25,7 +25,7 @@
 static int refuse_unknown_eval(const char *name)
 {
     struct buf names = {0};
-    char shown[128];
+    char shown[128], *prepared = data_find_prepared(name);
     const char *words[16] = {"history"};
     size_t n = 1;
     int rc = 0;
@@ -35,13 +35,14 @@ static int refuse_unknown_eval(const char *name)
         if (n < sizeof words / sizeof *words)
             words[n++] = e->name;
     }
-    const char *near = words_nearest(name, words, n);
+    const char *near = prepared != NULL ? prepared : words_nearest(name, words, n);
     if (rc == 0 && near != NULL)
         rc = err_set(ERR_MISSING, "there is no evaluation and no file %s; did you mean %s?",
                      file_show(shown, sizeof shown, name), near);
     else if (rc == 0)
         rc = err_set(ERR_MISSING, "there is no evaluation and no file %s; eval takes %sor a file",
                      file_show(shown, sizeof shown, name), buf_text(&names));
+    mem_free(prepared);
     buf_release(&names);
     return rc;
 }
@@ -54,8 +55,10 @@ struct eval_request {
 
 static int detect_text(bool *is, const char *word)
 {
-    char *path = file_expand(word);
-    *is = path != NULL && (file_exists(path) || data_is_pattern(path));
+    char *path = file_expand(word), *prepared = data_find_prepared(word);
+    *is = path != NULL && (file_exists(path) || data_is_pattern(path) ||
+                           (prepared != NULL && strcmp(prepared, word) == 0));
+    mem_free(prepared);
     mem_free(path);
     return path == NULL ? ERR_NOMEM : 0;
 }

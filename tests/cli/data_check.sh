@@ -60,7 +60,7 @@ has "too few texts" "the data has 4 documents, the texts 3" "$(check mega texts/
 printf '{"text": "Fifth."}\n' >texts/c.jsonl
 has "too many" "texts/c.jsonl has more documents than the 4 of the data" "$(check mega texts --model $MODEL)"
 printf '\377\177\1\0' >other.bin
-has "an id of no vocabulary" "other.bin: token 0 is 32767, expected 0 to 256, the model's vocabulary" "$(check other.bin --model $MODEL)"
+has "an id of no vocabulary" "other.bin: token 0 is 32767, expected 0 to 256 with this vocabulary" "$(check other.bin --model $MODEL)"
 has "any vocabulary" "2, ids 1 to 32767" "$(check other.bin)"
 has "texts without a tokenizer" "texts need the tokenizer that made the tokens: load a model that has it, or give tokenizer=PATH" "$(check other.bin texts)"
 is "a difference is a status" 1 "$(check mega texts --model $MODEL >/dev/null; echo $?)"

@@ -19,8 +19,13 @@ is "data info reads it" "Megatron 2 32, 16 a document" "$(for f in format docume
 prepare texts texts/inside >said; rm texts/inside.bin
 mkdir texts/.inside.preparing; echo '{}' >texts/.inside.preparing/state.json
 is "OUT in IN is no text of it" "4 documents, 44 bytes of text" "$(field read "$(rm -f texts/inside.idx; prepare texts texts/inside)" | cut -d , -f 1,2)"
-rm -rf texts/inside.* texts/.inside*
-mkdir made; prepare texts made/wiki >said; prepare texts made/two split=0.5,0.5 >said
+prepare texts texts/inside --force >said
+is "  nor one that is there, of ids" "4 documents, 44 bytes of text" "$(field read "$(cat said)" | cut -d , -f 1,2)"
+prepare texts texts/inside.jsonl split=0.5,0.5 --force >said; rm texts/inside.bin texts/inside.idx
+is "  or of texts" "4 documents, 44 bytes of text" "$(field read "$(prepare texts texts/inside.jsonl split=0.5,0.5 --force)" | cut -d , -f 1,2)"
+rm -rf texts/inside* texts/.inside*
+mkdir made; has "OUT may be the name of a folder" "look at made is a folder too: made.bin names what was written" "$(prepare texts made | tr -s ' \n' ' ')"
+rm made.bin made.idx; prepare texts made/wiki >said; prepare texts made/two split=0.5,0.5 >said
 prepare texts made/rec.tfrecord >said; prepare texts made/b.bin format=nanogpt >said; prepare texts made/l.jsonl >said
 for name in wiki:wiki two:two-train rec:rec.tfrecord b:b.bin l:l.jsonl; do
     hint="prattle train finetune data=made/${name#*:}"
@@ -28,6 +33,11 @@ for name in wiki:wiki two:two-train rec:rec.tfrecord b:b.bin l:l.jsonl; do
         "$("$PRATTLE" train made/${name%:*} 2>&1 | tr -s ' \n' ' ')"
     is "  and that is read" 0 "$("$PRATTLE" data info made/${name#*:} --model $MODEL >said 2>&1; echo $?)"
 done
+has "data info names a part of the split" "there is no file made/two; did you mean made/two-train?" "$("$PRATTLE" data info made/two 2>&1)"
+has "  as data= does" "there is no file made/two; did you mean made/two-train?" "$("$PRATTLE" train finetune data=made/two --model $MODEL 2>&1)"
+has "  and eval" "there is no evaluation and no file made/two; did you mean made/two-train?" "$("$PRATTLE" eval made/two --model $MODEL 2>&1)"
+has "  which takes such a name" "perplexity" "$("$PRATTLE" eval made/two-train --model $MODEL 2>&1)"
+has "an index is no data" "made/rec.tfrecord.index is an index of records: name the file that has them" "$("$PRATTLE" data info made/rec.tfrecord.index 2>&1)"
 has "nothing of the kind is no data" "there is no file or preset made/none" "$("$PRATTLE" train made/none 2>&1)"
 rm -r made
 printf 'id,text\n1,One day\n2,"A fox, a crow"\n' >table.csv
@@ -165,7 +175,7 @@ for form in nanogpt llmc; do
 done
 printf '\223NUMPY\1\0\106\0%-69s\n\1\0\0\0\373\377\377\377' "{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }" >minus.npy
 has "a negative id is none" "minus.npy: token 1 is -5, which is no token ID: expected 0 to 2147483647" "$("$PRATTLE" data info minus.npy 2>&1)"
-has "nor one of a model" "minus.npy: token 1 is -5, expected 0 to 256, the model's vocabulary" "$("$PRATTLE" data check minus.npy --model $MODEL 2>&1)"
+has "nor one of a model" "minus.npy: token 1 is -5, expected 0 to 256 with this vocabulary" "$("$PRATTLE" data check minus.npy --model $MODEL 2>&1)"
 printf A >single.txt
 is "one byte" "1 document, 1 byte of text" "$(field read "$(prepare single.txt single)" | cut -d , -f 1,2)"
 gzip -k two.pkl
@@ -188,7 +198,7 @@ is "  and what it made of them" "again2: $(field wrote "$("$PRATTLE" data prepar
 cmp again2.bin again.bin
 is "  with the same tokens" 0 $?
 said=$("$PRATTLE" data prepare two.pkl two.pkl parts-of split=0.5,0.5 2>&1)
-is "files of tokens are split" "4 documents, 4 tokens" "$(field read "$said")"
+is "files of tokens are split" "4 documents, 4 tokens, end-of-text tokens not counted" "$(field read "$said")"
 is "  into as many files" "parts-of-train.bin parts-of-validation.bin" "$(ls parts-of*.bin | paste -sd ' ')"
 "$PRATTLE" data convert two.pkl two.pkl parts-of split=0.5,0.5 --force >converted 2>&1
 is "  which convert does too" "$said" "$(cat converted)"

@@ -13,6 +13,7 @@
 #include "model/base/words.h"
 #include "train/config/presets.h"
 #include "train/data/mixture.h"
+#include "train/data/source.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -183,32 +184,12 @@ int run_config_check_preset_files(const struct run_config *c)
     return rc;
 }
 
-/* What `data prepare IN WHAT` has made, as data= takes it; NULL: nothing. */
-static char *find_prepared(const char *what)
-{
-    static const char *const parts[] = {"", "-train"}, *const endings[] = {".idx", ".bin",
-                                                                           ".tfrecord", ".jsonl"};
-    for (size_t i = 0; i < 8; i++) {
-        const char *part = parts[i / 4], *ending = endings[i % 4];
-        char *path = mem_sprintf("%s%s%s", what, part, ending);
-        char *file = path == NULL ? NULL : file_expand(path);
-        const bool there = file != NULL && file_exists(file);
-        mem_free(file);
-        if (there && i % 4 == 0) /* Megatron's files go by what they begin with */
-            path[strlen(path) - strlen(ending)] = '\0';
-        if (there)
-            return path;
-        mem_free(path);
-    }
-    return NULL;
-}
-
 static int refuse_config(const char *what)
 {
     const char *names[MAX_PRESETS], *near;
     char shown[160], word[160];
     size_t n = 0;
-    char *prepared = find_prepared(what);
+    char *prepared = data_find_prepared(what);
     if (prepared != NULL) {
         int rc =
             err_set(ERR_MISSING, "%s is data, not settings: `:train finetune data=%s` trains on it",

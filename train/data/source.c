@@ -255,8 +255,10 @@ static int add_file(struct data_sources *s, char *path, bool inside)
     struct data_source one = {.path = path, .kind = DATA_MEGATRON, .inside = inside};
     bool megatron = false, skip = false;
     int rc = find_megatron(&megatron, &skip, path, inside);
-    if (rc == 0 && !megatron && inside && tfrecord_is_index(path))
-        return 0;
+    if (rc == 0 && !megatron && tfrecord_is_index(path))
+        return inside ? 0
+                      : file_refuse(ERR_FORMAT, path,
+                                    "is an index of records: name the file that has them");
     if (rc == 0 && !megatron)
         rc = classify_file(s, &one, &skip, inside);
     return rc != 0 || skip ? rc : add_source(s, &one);
@@ -358,6 +360,38 @@ static int add_matches(struct data_sources *s, const char *pattern)
     return rc;
 }
 
+char *data_find_prepared(const char *what)
+{
+    static const char *const parts[] = {"", "-train"}, *const endings[] = {".idx", ".bin",
+                                                                           ".tfrecord", ".jsonl"};
+    for (size_t i = 0; i < 8; i++) {
+        const char *part = parts[i / 4], *ending = endings[i % 4];
+        char *path = mem_sprintf("%s%s%s", what, part, ending);
+        char *file = path == NULL ? NULL : file_expand(path);
+        const bool there = file != NULL && file_exists(file);
+        mem_free(file);
+        if (there && i % 4 == 0) /* Megatron's files go by what they begin with */
+            path[strlen(path) - strlen(ending)] = '\0';
+        if (there)
+            return path;
+        mem_free(path);
+    }
+    return NULL;
+}
+
+/* Of a split each part has a name of its own. */
+static int name_prepared(const char *word)
+{
+    char shown[NAME_BYTES], other[NAME_BYTES], *prepared = data_find_prepared(word);
+    int rc = ERR_MISSING;
+    if (prepared != NULL)
+        rc =
+            err_set(ERR_MISSING, "there is no file %s; did you mean %s?",
+                    file_show(shown, sizeof shown, word), file_show(other, sizeof other, prepared));
+    mem_free(prepared);
+    return rc;
+}
+
 static int add_path(struct data_sources *s, const char *word)
 {
     char *path = file_expand(word), shown[NAME_BYTES];
@@ -369,6 +403,8 @@ static int add_path(struct data_sources *s, const char *word)
         rc = pattern                ? add_matches(s, path)
              : file_is_folder(path) ? add_folder(s, path, 0)
                                     : add_file(s, path, false);
+    if (rc == ERR_MISSING && !pattern && !file_exists(path))
+        rc = name_prepared(word);
     if (rc == 0 && s->n == before)
         rc = s->n_binary == 0 ? err_set(ERR_MISSING, "%s %s has no files to read", what,
                                         file_show(shown, sizeof shown, path))

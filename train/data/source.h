@@ -54,6 +54,8 @@ void data_sources_release(struct data_sources *s);
 char *data_source_file(const struct data_source *s);
 /* Whether an expanded path names no file and has what a pattern has. */
 bool data_is_pattern(const char *path);
+/* What `data prepare IN WHAT` has made, as data= takes it, in fresh memory; NULL: nothing. */
+char *data_find_prepared(const char *what);
 /* The path as a list of one path, escaped, in fresh memory. */
 char *data_list_path(const char *path);
 

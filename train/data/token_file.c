@@ -232,7 +232,7 @@ static int refuse_id(const struct token_file *f, uint64_t at, int64_t id, int n_
                        "%" PRId32,
                        shown, at, id, INT32_MAX);
     return err_set(ERR_RANGE,
-                   "%s: token %" PRIu64 " is %" PRId64 ", expected 0 to %d, the model's "
+                   "%s: token %" PRIu64 " is %" PRId64 ", expected 0 to %d with this "
                    "vocabulary; was it made with another tokenizer?",
                    shown, at, id, n_vocab - 1);
 }

@@ -45,6 +45,31 @@ static const char *separator_of(const struct prepare_config *c)
     return strcmp(c->separator, "file") == 0 ? "" : c->separator;
 }
 
+static bool is_output(const struct preparation *p, const struct data_source *s)
+{
+    char *own = data_source_file(s), *file;
+    bool is = false;
+    for (int i = 0; i < p->report->n_parts && own != NULL; i++)
+        for (int k = 0; (file = output_file(p->report->format, p->paths[i], k)) != NULL; k++) {
+            is |= file_is_same(file, own);
+            mem_free(file);
+        }
+    mem_free(own);
+    return is;
+}
+
+/* What an earlier call made of a folder, in it, is no more of its texts. */
+static void leave_out_outputs(const struct preparation *p, struct data_sources *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->list[i].inside && is_output(p, &s->list[i]))
+            mem_free(s->list[i].path);
+        else
+            s->list[n++] = s->list[i];
+    s->n = n;
+}
+
 /* All are texts, or all are tokens: whether their ids are of one vocabulary nobody knows. */
 static int check_sources(bool *tokens, const struct data_sources *s)
 {
@@ -252,19 +277,29 @@ static int name_command(struct preparation *p)
     return 0;
 }
 
-/* The path of each part of the split; what is in the way is said before the work. */
-static int name_outputs(struct preparation *p, const char *out, int n, bool force)
+/* The path of each part of the split. */
+static int name_outputs(struct preparation *p, const char *out, int n)
 {
     static const char *const names[] = {"-train", "-validation", "-test"};
-    int rc = (p->folder = placing_folder(out, "preparing")) == NULL ? ERR_NOMEM : name_command(p);
+    p->folder = placing_folder(out, "preparing");
+    int rc = p->folder == NULL ? ERR_NOMEM : 0;
     for (int i = 0; i < n && rc == 0; i++) {
         p->paths[i] = output_path(out, n == 1 ? "" : names[i], p->report->format);
-        rc = p->paths[i] == NULL
-                 ? ERR_NOMEM
-                 : placing_take_back(p->folder, p->command, p->report->format, p->paths[i]);
-        if (rc == 0)
-            rc = output_check(p->report->format, p->paths[i], p->n_ids, force);
+        rc = p->paths[i] == NULL ? ERR_NOMEM : 0;
         p->report->n_parts = i + 1;
+    }
+    return rc;
+}
+
+/* What is in the way is said before the work. */
+static int check_outputs(struct preparation *p, bool force)
+{
+    const enum output_format f = p->report->format;
+    int rc = name_command(p);
+    for (int i = 0; i < p->report->n_parts && rc == 0; i++) {
+        rc = placing_take_back(p->folder, p->command, f, p->paths[i]);
+        if (rc == 0)
+            rc = output_check(f, p->paths[i], p->n_ids, force);
     }
     return rc;
 }
@@ -341,8 +376,10 @@ static int deal_outputs(struct preparation *p, const double *shares)
 static int open_input(struct preparation *p, const char *in)
 {
     int rc = data_sources_find(&p->sources, in);
-    if (rc == 0)
+    if (rc == 0) {
+        leave_out_outputs(p, &p->sources);
         rc = check_sources(&p->from_tokens, &p->sources);
+    }
     if (rc == 0 && p->text && !p->from_tokens)
         p->tokenizer = NULL;
     if (rc == 0)
@@ -367,11 +404,13 @@ int prepare_run(struct prepare_report *report, const struct prepare_config *c, c
     a.text = report->format == OUTPUT_JSON_LINES;
     int rc = prepare_shares(c, shares, &n);
     if (rc == 0)
+        rc = name_outputs(&a, out, n);
+    if (rc == 0)
         rc = open_input(&a, in);
     if (rc == 0)
         rc = note_tokenizer(&a, in);
     if (rc == 0)
-        rc = name_outputs(&a, out, n, force);
+        rc = check_outputs(&a, force);
     if (rc == 0)
         rc = fill_store(&a);
     if (rc == 0)

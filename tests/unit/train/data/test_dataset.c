@@ -632,7 +632,7 @@ static void refuses_what_is_no_data(void **state)
          "DIR/odd.bin has 3 bytes, expected an even number: a .bin file without header and .idx "
          "has 2 bytes per token"},
         {"big-id.bin", "\1\0\377\377", 4,
-         "DIR/big-id.bin: token 1 is 65535, expected 0 to 271, the model's vocabulary; was it "
+         "DIR/big-id.bin: token 1 is 65535, expected 0 to 271 with this vocabulary; was it "
          "made with another tokenizer?"},
         {"a.gz", "\x1f\x8b\x08", 3,
          "cannot encode the texts: DIR/a.gz is cut off after 3 bytes: "

@@ -150,7 +150,7 @@ static int run_command_line(struct repl *r, char **words, int n)
     /* Rank 0 does for all what is not done together. */
     if (world_rank() > 0 && !is_for_all_ranks(r, c, words, n))
         return 0;
-    if (s->call.version) {
+    if (s->call.version || (n == 1 && strcmp(words[0], "version") == 0 && !file_exists(words[0]))) {
         printf("prattle %s\n", VERSION);
         return 0;
     }

@@ -25,7 +25,7 @@ enum { MEMORY_COLUMN = 24 };
 
 static void show_bytes(const char *what, size_t bytes)
 {
-    wrap_say(stdout, "", bytes >= 10000000 ? "  %-*s %5.0f MB" : "  %-*s %7.1f MB", MEMORY_COLUMN,
+    wrap_say(stdout, "", bytes >= 10000000 ? "  %-*s %5.0f   MB" : "  %-*s %7.1f MB", MEMORY_COLUMN,
              what, (double)bytes / 1e6);
 }
 
@@ -97,12 +97,10 @@ static void describe_details(char *out, size_t n, const struct config *k)
     int local = 0;
     for (int i = 0; i < k->n_layer; i++)
         local += config_window(k, i) > 0;
-    size_t at = (size_t)snprintf(out, n, "%s%s, %s head%s",
-                                 k->type == MODEL_GPT_NEO ? "GPT-Neo, " : "",
-                                 activation_title(k->activation),
-                                 k->tie_word_embeddings ? "tied" : "untied",
-                                 k->scale_attn_by_inverse_layer_idx ? ", attention scaled by layer"
-                                                                    : "");
+    size_t at = (size_t)snprintf(
+        out, n, "%s%s, %s head%s", k->type == MODEL_GPT_NEO ? "GPT-Neo, " : "",
+        activation_title(k->activation), k->tie_word_embeddings ? "tied" : "untied",
+        k->scale_attn_by_inverse_layer_idx ? ", attention scaled by layer" : "");
     if (config_heads_width(k) != k->n_embd)
         at += (size_t)snprintf(out + at, n - at, ", heads of %d", config_head_size(k));
     if (local > 0)
@@ -173,13 +171,12 @@ int cmd_devices(struct repl *r, const struct call *c)
         return rc;
     snprintf(text, sizeof text, "%d, %s", par_threads(), par_pinned() ? "pinned" : "not pinned");
     wrap_row("threads", text);
-    snprintf(text, sizeof text, "%s (this machine has %s)", kernels_name(),
-             kernels_names());
+    snprintf(text, sizeof text, "%s (this machine has %s)", kernels_name(), kernels_names());
     wrap_row("kernels", text);
     snprintf(text, sizeof text,
-             !s->generate.device_loop              ? "off"
+             !s->generate.device_loop             ? "off"
              : s->generate.device_iterations == 1 ? "on, output every token"
-                                                   : "on, output every %d tokens",
+                                                  : "on, output every %d tokens",
              s->generate.device_iterations);
     wrap_row("device loop", text);
     if (r->model == NULL)

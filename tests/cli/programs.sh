@@ -96,6 +96,7 @@ has "  drafts that were accepted" "; 22 of 22 drafted tokens accepted]" "$(p $MO
 is "  none without drafts" "" "$(p $MODEL -p "abcabcabc" -n 30 -v $b off | tr -d '\0' | grep drafted)"
 has "  and those of a batch" "; 44 of 44 drafted tokens accepted; seed" "$(printf 'abcabcabc\nababab\n' | "$PRATTLE" $MODEL -n 30 -v $b lookup 2>&1 >/dev/null)"
 has "--version" "prattle " "$(p --version)"
+is "  as a word too" "$(p --version)" "$(p version)"
 has "a full disk is said" "cannot write to standard output: No space left" "$("$PRATTLE" help 2>&1 >/dev/full)"
 is "  and a failure" 1 "$("$PRATTLE" help >/dev/full 2>&1; echo $?)"
 has "  nor is it missed on the way" "standard output did not take all of it" \

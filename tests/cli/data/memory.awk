@@ -3,7 +3,7 @@
 /^memory/ { on = 1; sum = 0; delete part }
 on && / MB\r?$/ {
     size = $(NF - 1)
-    sub(/^ +/, ""); sub(/ +[0-9.]+ MB\r?$/, "")
+    sub(/^ +/, ""); sub(/ +[0-9.]+ +MB\r?$/, "")
     part[$0] = size
     if ($0 != "peak memory") { sum += size; next }
     on = 0; peak = size

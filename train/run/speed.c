@@ -5,6 +5,7 @@
 #include "model/base/par.h"
 #include "model/base/progress.h"
 #include "model/kernels/blas.h"
+#include "model/kernels/product.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -28,7 +29,7 @@ double speed_recompute_flops(const struct config *c, int n_layers)
 }
 
 /* c [m,n] = or += op(a) [m,k] op(b) [k,n], `times` in a step. */
-struct product {
+struct shape {
     bool transpose_a, transpose_b, adds;
     int m, n, k;
     double times;
@@ -37,14 +38,14 @@ enum { WAYS = 3, MATRICES = 5, TRIES = 3, MOST_RUNS = 256, LOOK_ROWS = 1024 };
 static const double SMALL_OPS = 5e7; /* of a product that is run more than once a try */
 
 /* y [rows,N] = x W; dx = dy W^T; dW += x^T dy, with W [K,N], or [N,K] where it is turned. */
-static void add_ways(struct product *p, int rows, int K, int N, bool turned, double times)
+static void add_ways(struct shape *p, int rows, int K, int N, bool turned, double times)
 {
-    p[0] = (struct product){false, turned, false, rows, N, K, times};
-    p[1] = (struct product){false, !turned, false, rows, K, N, times};
-    p[2] = (struct product){true, false, true, turned ? N : K, turned ? K : N, rows, times};
+    p[0] = (struct shape){false, turned, false, rows, N, K, times};
+    p[1] = (struct shape){false, !turned, false, rows, K, N, times};
+    p[2] = (struct shape){true, false, true, turned ? N : K, turned ? K : N, rows, times};
 }
 
-static int list_products(struct product *p, const struct config *c, int rows, int loss_rows)
+static int list_products(struct shape *p, const struct config *c, int rows, int loss_rows)
 {
     const int C = c->n_embd, F = c->n_inner, A = config_heads_width(c);
     const struct {
@@ -61,9 +62,11 @@ static int list_products(struct product *p, const struct config *c, int rows, in
 }
 
 struct product_run {
-    struct product p;
+    enum product_engine engine;
+    struct shape p;
     float *a, *b, *c;
     size_t size_a, size_b, size_c; /* floats */
+    char *scratch;                 /* [n_threads] of product_scratch_bytes() */
     int runs;
     double *best_s; /* [n_threads] */
 };
@@ -84,10 +87,26 @@ static void fill_all(void *arg, int thread, int n_threads)
 
 static void multiply_share(const struct product_run *j, int thread, int n_threads)
 {
-    const struct product *p = &j->p;
-    blas_gemm_share(p->transpose_a, p->transpose_b, p->m, p->n, p->k, 1, j->a,
-                    p->transpose_a ? p->m : p->k, j->b, p->transpose_b ? p->k : p->n, p->adds, j->c,
-                    p->n, thread, n_threads);
+    const struct shape *p = &j->p;
+    const int lda = p->transpose_a ? p->m : p->k, ldb = p->transpose_b ? p->k : p->n;
+    if (j->engine == PRODUCT_OWN)
+        product_share(&(struct product){.transpose_a = p->transpose_a,
+                                        .transpose_b = p->transpose_b,
+                                        .add = p->adds,
+                                        .m = p->m,
+                                        .n = p->n,
+                                        .k = p->k,
+                                        .alpha = 1,
+                                        .a = j->a,
+                                        .lda = lda,
+                                        .b = j->b,
+                                        .ldb = ldb,
+                                        .c = j->c,
+                                        .ldc = p->n},
+                      thread, n_threads, j->scratch + (size_t)thread * product_scratch_bytes());
+    else
+        blas_gemm_share(p->transpose_a, p->transpose_b, p->m, p->n, p->k, 1, j->a, lda, j->b, ldb,
+                        p->adds, j->c, p->n, thread, n_threads);
 }
 
 /* Each thread by its own clock: to wake the team up takes longer than a small product does. */
@@ -108,7 +127,7 @@ static size_t larger_size(size_t a, int rows, int cols)
 }
 
 /* What the slowest thread takes when nothing disturbs it; 0: interrupted. */
-static double time_product(struct product_run *j, const struct product *p)
+static double time_product(struct product_run *j, const struct shape *p)
 {
     const int n_threads = par_threads();
     double slowest_s = 0;
@@ -126,7 +145,7 @@ static double time_product(struct product_run *j, const struct product *p)
     return slowest_s;
 }
 
-static double measure_flops(struct product_run *j, const struct product *p, int n)
+static double measure_flops(struct product_run *j, const struct shape *p, int n)
 {
     double ops = 0, all_s = 0;
     for (int i = 0; i < n; i++) {
@@ -139,14 +158,14 @@ static double measure_flops(struct product_run *j, const struct product *p, int 
     return ops / all_s;
 }
 
-double speed_sgemm_flops(const struct config *c, int rows, int loss_rows)
+static double measure_engine(enum product_engine engine, const struct config *c, int rows,
+                             int loss_rows)
 {
-    struct product p[MATRICES * WAYS];
-    struct product_run j = {0};
+    struct shape p[MATRICES * WAYS];
+    struct product_run j = {.engine = engine};
+    const size_t scratch = (size_t)par_threads() * product_scratch_bytes();
     int n = list_products(p, c, rows, loss_rows);
     double result = 0;
-    if (blas_open() != 0)
-        return 0;
     for (int i = 0; i < n; i++) {
         j.size_a = larger_size(j.size_a, p[i].m, p[i].k);
         j.size_b = larger_size(j.size_b, p[i].k, p[i].n);
@@ -155,19 +174,28 @@ double speed_sgemm_flops(const struct config *c, int rows, int loss_rows)
     j.a = mem_map("speed measurement", j.size_a * sizeof(float));
     j.b = mem_map("speed measurement", j.size_b * sizeof(float));
     j.c = mem_map("speed measurement", j.size_c * sizeof(float));
+    j.scratch = mem_map("speed measurement", scratch);
     j.best_s = mem_array((size_t)par_threads(), sizeof *j.best_s);
-    if (j.a != NULL && j.b != NULL && j.c != NULL && j.best_s != NULL) {
+    if (j.a != NULL && j.b != NULL && j.c != NULL && j.scratch != NULL && j.best_s != NULL) {
         par_run(fill_all, &j);
         result = measure_flops(&j, p, n);
     }
     mem_free(j.best_s);
+    mem_unmap(j.scratch, scratch);
     mem_unmap(j.a, j.size_a * sizeof(float));
     mem_unmap(j.b, j.size_b * sizeof(float));
     mem_unmap(j.c, j.size_c * sizeof(float));
     return result;
 }
 
+double speed_sgemm_flops(const struct config *c, int rows, int loss_rows)
+{
+    return blas_open() != 0 ? 0 : measure_engine(PRODUCT_OPENBLAS, c, rows, loss_rows);
+}
+
 double speed_sgemm_estimate(const struct config *c, int rows)
 {
-    return speed_sgemm_flops(c, rows < LOOK_ROWS ? rows : LOOK_ROWS, 0);
+    const enum product_engine e = product_engine();
+    rows = rows < LOOK_ROWS ? rows : LOOK_ROWS;
+    return e == PRODUCT_OPENBLAS ? speed_sgemm_flops(c, rows, 0) : measure_engine(e, c, rows, 0);
 }

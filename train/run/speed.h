@@ -2,7 +2,7 @@
 #define PRATTLE_TRAIN_RUN_SPEED_H
 /*
  * What the speed of training is compared with: the operations that a token needs, and how many
- * operations per second the machine's matrix product does on products of the model's shapes.
+ * operations per second a matrix product does here on products of the model's shapes.
  */
 #include "model/config.h"
 
@@ -22,7 +22,8 @@ double speed_recompute_flops(const struct config *c, int n_layers);
  * no OpenBLAS, or interrupted.
  */
 double speed_sgemm_flops(const struct config *c, int rows, int loss_rows);
-/* The same at a look: of the layers alone, over no more rows than it takes to see it. */
+/* The same of the engine in use (product.h), at a look: of the layers alone, over no more rows than
+ * it takes to see it. */
 double speed_sgemm_estimate(const struct config *c, int rows);
 
 #endif

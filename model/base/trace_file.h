@@ -5,7 +5,7 @@
  * chrome://tracing open (Trace Event Format, Google 2016). Spans are complete events ("X", times in
  * microseconds), threads have names ("M"), and where work was counted the rates of the whole team
  * are counters ("C"). The member otherData has the command, the times by category and how many
- * spans found no room.
+ * spans found no room. tests/golden/trace.schema.json says all this as a JSON Schema.
  */
 #include "model/base/file.h"
 #include "model/base/profile.h"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Where a command's time went: a trace that is whole, and the command's own results, unchanged.
 . "$(dirname "$0")/lib.sh.inc"
-tools=${TOOLS:-$PWD/build/release/tests/tools}
+tools=${TOOLS:-$PWD/build/release/tests/tools} schema=$PWD/tests/golden/trace.schema.json
 work=$(mktemp -d "$TMPDIR/profile.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 for i in $(seq 60); do echo "Once there was a fox who had $i apples."; done >fox.txt
 # check FILE: what the trace has.
-check() { "$tools/trace_check" "$1"; }
+check() { "$tools/schema_check" "$schema" "$1" && "$tools/trace_check" "$1"; }
 ours() { "$PRATTLE" "$@" --model "$MODEL" --seed 3; }
 answer=(generate abc -n 12 --ignore-eos)
 step=(data=fox.txt epochs=0 steps=3 sequence_length=16 eval_every=2)
@@ -43,6 +43,23 @@ has "threads wait for each other" " waits," "$(check t2.json | grep '^thread')"
 figures() { ours "$@" 2>/dev/null | grep ' ± '; }
 is "an evaluation is the same" "$(figures eval fox.txt)" "$(figures profile e.json eval fox.txt)"
 has "and is a stage" "evaluation," "$(check e.json | grep '^caller')"
+
+# The schema says what a trace is, and refuses each that is none; so does its check of schemas.
+broken() { # NAME SED SAYS
+    sed -E "$2" a1.json >broken.json
+    has "refused: $1" "$3" "$("$tools/schema_check" "$schema" broken.json)"
+}
+broken "an event without its time" '/"ph":"X"/s/"ts":[0-9.]+,//' ': oneOf: {"ph": "X"'
+broken "a phase that is none" 's/"ph":"X"/"ph":"B"/' ': oneOf: {"ph": "B"'
+broken "an unknown category" 's/"name":"matrices"/"name":"matrixes"/' '"name": "matrixes"'
+broken "an unknown stage" 's/"name":"layer 0"/"name":"layer"/' '"name": "layer"'
+broken "a duration below 0" 's/"dur":/&-/' '"dur": -'
+broken "an unknown counter" '/"ph":"C"/s/GFLOP/TFLOP/g' '"name": "TFLOP/s"'
+broken "another member" 's/"displayTimeUnit"/"samples":[],&/' "/samples: additionalProperties: []"
+broken "a sum that is missing" 's/"waits":[0-9.]+\}/"rests":0}/' "/otherData/team_s: required:"
+sed 's/"minimum"/"maximum"/' "$schema" >other.json
+is "a keyword that is not known is not passed over" "the schema has an unknown keyword maximum" \
+    "$("$tools/schema_check" other.json a1.json)"
 
 # What runs in other processes is not in the trace, which is said.
 printf 'machine:\n  data: {threads: {regexp: "threads +([0-9]+)"}}\n  repeats: %s\n  cmd: prattle devices --threads 1\n' 2 >two.yaml

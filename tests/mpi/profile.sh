@@ -4,13 +4,13 @@
 . "$(dirname "$0")/../cli/lib.sh.inc"
 STEPS=3
 . tests/mpi/mpi.sh.inc
-tools=${TOOLS:-$PWD/build/release/tests/tools}
+tools=${TOOLS:-$PWD/build/release/tests/tools} schema=$PWD/tests/golden/trace.schema.json
 cd "$TMPDIR" || exit 1
 for i in $(seq 60); do echo "Once there was a fox who had $i apples."; done >fox.txt
 step=(train finetune data=fox.txt epochs=0 steps=3 sequence_length=16 micro_batch_size=1 global_batch_size=4
     gradient_blocks=2 eval_every=2 --model "$MODEL" --seed 3)
 weights() { find "$1" -name '*.safetensors' | sort | xargs sha256sum | cut -d ' ' -f 1; }
-check() { "$tools/trace_check" "$1"; }
+check() { "$tools/schema_check" "$schema" "$1" && "$tools/trace_check" "$1"; }
 traced() {
     is "$1: the weights are the same" "$(weights plain)" "$(weights "$3")"
     has "  the trace is whole" "command: train finetune" "$(check "$2")"

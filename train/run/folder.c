@@ -133,11 +133,36 @@ static void sweep_folder(const char *path)
     err_clear();
 }
 
+/* Cut path to the folder above it, "": there is none. */
+static void cut_to_parent(char *path)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    while (n > 0 && path[n - 1] != '/')
+        n--;
+    path[n] = '\0';
+}
+
+/* How much of path there is. */
+static size_t find_there(const char *path)
+{
+    char *above = mem_strdup(path);
+    size_t n = above == NULL ? strlen(path) : 0;
+    while (above != NULL && n == 0 && *above != '\0') {
+        if (file_exists(above))
+            n = strlen(above);
+        else
+            cut_to_parent(above);
+    }
+    mem_free(above);
+    return n;
+}
+
 int run_folder_open(struct run_folder *f, const char *path)
 {
-    *f = (struct run_folder){.lock = -1};
+    *f = (struct run_folder){.lock = -1, .there = find_there(path)};
     char *copy = mem_strdup(path);
-    f->made = !file_exists(path);
     int rc = copy == NULL ? ERR_NOMEM : file_make_folder(path);
     if (rc == 0)
         rc = take_lock(&f->lock, path);
@@ -171,9 +196,11 @@ static bool folder_has_only(const char *path, const char *name)
 
 void run_folder_undo(struct run_folder *f)
 {
-    char *lock = f->path == NULL || !f->made ? NULL : file_join(f->path, LOCK);
+    const bool made = f->path != NULL && strlen(f->path) > f->there;
+    char *lock = made ? file_join(f->path, LOCK) : NULL;
     if (lock != NULL && folder_has_only(f->path, LOCK) && unlink(lock) == 0)
-        rmdir(f->path);
+        while (strlen(f->path) > f->there && rmdir(f->path) == 0)
+            cut_to_parent(f->path);
     mem_free(lock);
     run_folder_close(f);
 }

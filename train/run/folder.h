@@ -7,12 +7,13 @@
 #include "weights/run_folder.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct run_folder {
     char *path; /* owned; NULL: closed */
     int lock;
-    bool made; /* it was not there before */
+    size_t there; /* bytes of the path that were there before: of it or of a folder above it */
 };
 
 /*
@@ -26,7 +27,7 @@ void run_folder_close(struct run_folder *f);
 /* The process that has the run open, at work or paused, 0: none, -1: one that has not said who it
  * is. */
 long run_folder_holder(const char *path);
-/* Close it, and take the folder away if opening it made it and nothing was put into it since. */
+/* Close it, and take away the folders that opening it made and nothing was put into since. */
 void run_folder_undo(struct run_folder *f);
 
 bool run_folder_has_checkpoint(const char *path); /* whole or not */

@@ -1,6 +1,8 @@
 /* A run and its folder: what is kept, gone on from, and refused. */
 #include "tests/lib/trial.h"
 
+#include "train/run/folder.h"
+
 /* Into another folder: what is there is left alone, and what is new is a run of its own. */
 static void test_resumed_elsewhere(void **state)
 {
@@ -33,6 +35,31 @@ static void test_resumed_elsewhere(void **state)
     /* The run's own folder is as it was. */
     trial_expect_reference(&t, trial_modes[0]);
     trial_close(&t);
+}
+
+/* A run that did not begin leaves no folder behind, and those of others alone. */
+static void test_undone(void **state)
+{
+    (void)state;
+    struct scratch s;
+    struct run_folder f;
+    scratch_open(&s);
+    for (int i = 0; i < 3; i++) {
+        const char *first = i == 0 ? "runs" : "runs/a";
+        if (i == 1)
+            assert_ok(file_make_folder(scratch_path(&s, "runs")));
+        assert_ok(run_folder_open(&f, scratch_path(&s, i == 2 ? "runs/a/b//" : "runs/a/b")));
+        assert_true(file_exists(scratch_path(&s, "runs/a/b/lock")));
+        run_folder_undo(&f);
+        assert_false(file_exists(scratch_path(&s, first)));
+        assert_int_equal(file_exists(scratch_path(&s, "runs")), i > 0);
+    }
+    assert_ok(run_folder_open(&f, scratch_path(&s, "runs/a/b")));
+    scratch_write(&s, "runs/a/notes", "abc", 3);
+    run_folder_undo(&f);
+    assert_false(file_exists(scratch_path(&s, "runs/a/b")));
+    assert_true(file_exists(scratch_path(&s, "runs/a/notes")));
+    scratch_close(&s);
 }
 
 /* What somebody put into an old checkpoint stays, and stops nothing. */
@@ -261,6 +288,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resumed_elsewhere),
+        cmocka_unit_test(test_undone),
         cmocka_unit_test(test_a_folder_in_a_checkpoint),
         cmocka_unit_test(test_best_is_kept),
         cmocka_unit_test(test_what_cannot_change),

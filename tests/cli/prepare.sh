@@ -153,6 +153,16 @@ has "which is said" "the tokenizer of the model that ships with prattle" "$(tr -
 tar --sort=name -cf - texts | xz >texts.tar.xz; tar -cf nested.tar texts.tar.xz
 prepare nested.tar nested >said; prepare texts plain >said
 is "archives in archives give the same" "$(sha256sum <plain.bin)" "$(sha256sum <nested.bin)"
+mkdir nothing; tar -cf nothing/none.tar -T /dev/null; gzip -k nothing/none.tar
+cp nothing/none.tar.gz nothing/none.tgz; printf 'PK\5\6%018d' 0 | tr 0 '\0' >nothing/none.zip
+for f in none.tar none.tar.gz none.tgz none.zip; do
+    is "an archive of nothing is empty: $f" "nothing/$f is empty" "$(prepare nothing/$f none)"
+done
+has "  a folder of such, too" "the folder nothing has no files to read" "$(prepare nothing none)"
+cp texts/a.txt nothing; (cd nothing; tar -cf all.tar none.* a.txt; rm none.* a.txt)
+prepare nothing some >said
+is "  in an archive with a text, that is read" "$(prepare texts/a.txt one >said; sha256sum <one.bin)" "$(sha256sum <some.bin)"
+rm -r nothing some.* one.*
 "$PRATTLE" data convert tf.tfrecord back >said 2>&1
 has "what was converted" "back: 4 documents" "$(cat said)"
 is "there and back" "$(sha256sum <plain.bin; sha256sum <plain.idx)" "$(sha256sum <back.bin; sha256sum <back.idx)"

@@ -17,7 +17,7 @@ static const la_int64_t PASSED_MOST = 64 << 20;
 static enum packed_content classify_member(const char *name, const char *head, size_t n)
 {
     char inner[PATH_MAX];
-    const bool unseen = head == NULL || data_is_packed(head, n);
+    const bool unseen = head == NULL || data_is_packed(head, n, name);
     data_unpacked_name(inner, sizeof inner, name);
     if (tfrecord_is_name(inner))
         return PACKED_RECORDS;
@@ -34,7 +34,7 @@ static bool is_passed_over(const struct archive *a, struct archive_entry *e, con
 
 static enum packed_content look_at_members(struct archive *a, const char *path)
 {
-    enum packed_content found = PACKED_TEXTS;
+    enum packed_content found = PACKED_NOTHING;
     struct archive_entry *e;
     la_int64_t passed = 0;
     int rc;
@@ -42,6 +42,7 @@ static enum packed_content look_at_members(struct archive *a, const char *path)
         char head[HEAD_BYTES];
         const char *name = archive_entry_pathname(e);
         passed += archive_entry_size(e);
+        found = found == PACKED_NOTHING ? PACKED_TEXTS : found;
         if (is_passed_over(a, e, name))
             continue;
         const bool raw = archive_format(a) == ARCHIVE_FORMAT_RAW;

@@ -4,9 +4,10 @@
 
 enum packed_content {
     PACKED_TEXTS,
-    PACKED_LISTS,        /* pickled lists of ids (pickle_ids.h) */
-    PACKED_RECORDS,      /* of ids (tfrecord.h) */
-    PACKED_OTHER_PICKLES /* and nothing else */
+    PACKED_LISTS,         /* pickled lists of ids (pickle_ids.h) */
+    PACKED_RECORDS,       /* of ids (tfrecord.h) */
+    PACKED_OTHER_PICKLES, /* and nothing else */
+    PACKED_NOTHING        /* an archive without members */
 };
 /*
  * By the name of what it unpacks to, of an archive by its first file that is no other pickle, and

@@ -21,7 +21,18 @@ static bool is_old_tar(const char *head, size_t n)
     return strtoul(said, NULL, 8) == sum;
 }
 
-enum data_packing data_packing_of(const char *head, size_t n)
+/* A tar without members is zeros, as ids may be: only the name tells. */
+static bool is_empty_tar(const char *head, size_t n, const char *name)
+{
+    static const char *const endings[] = {".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst"};
+    enum { BLOCK = 512 };
+    bool named = false;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0] && name != NULL; i++)
+        named |= text_ends_in(name, endings[i]);
+    return named && n >= BLOCK && *head == '\0' && memcmp(head, head + 1, BLOCK - 1) == 0;
+}
+
+enum data_packing data_packing_of(const char *head, size_t n, const char *name)
 {
     static const struct {
         const char *bytes;
@@ -30,17 +41,18 @@ enum data_packing data_packing_of(const char *head, size_t n)
     } known[] = {
         {"\x1f\x8b", 0, 2, DATA_GZIP},          {"BZh", 0, 3, DATA_COMPRESSED},
         {"\xfd\x37zXZ", 0, 5, DATA_COMPRESSED}, {"\x28\xb5\x2f\xfd", 0, 4, DATA_COMPRESSED},
-        {"PK\x03\x04", 0, 4, DATA_ARCHIVE},     {"ustar", 257, 5, DATA_ARCHIVE}};
+        {"PK\x03\x04", 0, 4, DATA_ARCHIVE},     {"ustar", 257, 5, DATA_ARCHIVE},
+        {"PK\x05\x06", 0, 4, DATA_ARCHIVE}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (n >= known[i].at + known[i].n &&
             memcmp(head + known[i].at, known[i].bytes, known[i].n) == 0)
             return bzip2_parts_are(head, n) ? DATA_BZIP2 : known[i].is;
-    return is_old_tar(head, n) ? DATA_ARCHIVE : DATA_PLAIN;
+    return is_old_tar(head, n) || is_empty_tar(head, n, name) ? DATA_ARCHIVE : DATA_PLAIN;
 }
 
-bool data_is_packed(const char *head, size_t n)
+bool data_is_packed(const char *head, size_t n, const char *name)
 {
-    return data_packing_of(head, n) != DATA_PLAIN;
+    return data_packing_of(head, n, name) != DATA_PLAIN;
 }
 
 void data_unpacked_name(char *out, size_t size, const char *path)

@@ -15,7 +15,7 @@
  *   else                                      text, unless a byte is NUL or the magic is another's
  *
  * A file that is named must be one of these. Inside a folder, or matching a pattern, empty files
- * and files that are not text are left out; of the latter one note says how many.
+ * and archives and files that are not text are left out; of the latter one note says how many.
  */
 #include "train/data/source.h"
 
@@ -117,7 +117,7 @@ int data_check_text(const char *name, const char *head, size_t n)
     const size_t nul = find_nul(head, n);
     if (is != NULL)
         return err_set(ERR_FORMAT, "%s %s", name, is);
-    if (data_is_packed(head, n))
+    if (data_is_packed(head, n, NULL))
         return err_set(ERR_FORMAT, "%s is packed in too many layers: unpack it first", name);
     if (nul < n)
         return err_set(ERR_FORMAT, "%s is not text: byte %zu is NUL; %s", name, nul,
@@ -139,7 +139,7 @@ static int refuse_pickle(const struct data_source *s)
 }
 
 /* Texts, unless the first file in it has tokens. */
-static int classify_packed(struct data_source *s)
+static int classify_packed(struct data_source *s, bool *empty)
 {
     switch (packed_head_look(s->path)) {
     case PACKED_LISTS:
@@ -147,6 +147,9 @@ static int classify_packed(struct data_source *s)
         return 0;
     case PACKED_RECORDS:
         s->kind = DATA_TFRECORD;
+        return 0;
+    case PACKED_NOTHING:
+        *empty = true;
         return 0;
     case PACKED_OTHER_PICKLES:
         s->kind = DATA_PICKLE;
@@ -156,8 +159,8 @@ static int classify_packed(struct data_source *s)
     }
 }
 
-/* What a file is, by its n first bytes and its name. */
-static int classify_source(struct data_source *s, const char *head, size_t n)
+/* What a file is, by its n first bytes and its name. *empty: an archive of nothing. */
+static int classify_source(struct data_source *s, bool *empty, const char *head, size_t n)
 {
     char shown[NAME_BYTES], inner[PATH_MAX];
     const bool foreign = foreign_format(head, n) != NULL;
@@ -173,11 +176,11 @@ static int classify_source(struct data_source *s, const char *head, size_t n)
         s->kind = DATA_JSON_LINES;
         return 0;
     }
-    s->packed = data_is_packed(head, n);
+    s->packed = data_is_packed(head, n, s->path);
     data_unpacked_name(inner, sizeof inner, s->path);
     s->kind = data_is_json_lines(s->packed ? inner : s->path) ? DATA_JSON_LINES : DATA_TEXT;
     if (s->packed)
-        return classify_packed(s);
+        return classify_packed(s, empty);
     if (magic == LLMC_GPT2 || magic == LLMC_LLAMA3)
         s->kind = DATA_LLMC;
     else if (tfrecord_is_name(s->path) && !foreign)
@@ -234,12 +237,13 @@ static int classify_file(struct data_sources *all, struct data_source *s, bool *
     if (rc != 0)
         return rc;
     size_t n = f.bytes < sizeof head ? (size_t)f.bytes : sizeof head;
-    *skip = n == 0 && inside;
-    if (n == 0 && !inside)
-        rc = err_set(ERR_FORMAT, "%s is empty", file_show(shown, sizeof shown, s->path));
-    else if (n > 0 && (rc = file_read_at(&f, head, 0, n)) == 0)
-        rc = classify_source(s, head, n);
+    bool empty = n == 0;
+    if (n > 0 && (rc = file_read_at(&f, head, 0, n)) == 0)
+        rc = classify_source(s, &empty, head, n);
     file_close(&f);
+    *skip = empty && inside;
+    if (rc == 0 && empty && !inside)
+        rc = err_set(ERR_FORMAT, "%s is empty", file_show(shown, sizeof shown, s->path));
     if (rc == ERR_FORMAT && inside && foreign_format(head, n) == NULL &&
         (data_is_binary(head, n) || s->kind == DATA_PICKLE || pickle_ids_is_name(s->path) ||
          npy_is_file(head, n))) {

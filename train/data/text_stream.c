@@ -168,7 +168,7 @@ static int open_layer(struct text_stream *s, const char *name, const char *path)
     data_unpacked_name(l->inner, sizeof l->inner, path);
     l->block = mem_alloc(TEXT_BLOCK);
     const bool member = s->depth++ > 0;
-    l->packing = data_packing_of(s->head, s->n_head);
+    l->packing = data_packing_of(s->head, s->n_head, path);
     if (l->block == NULL)
         return ERR_NOMEM;
     memcpy(l->block, s->head, member ? s->n_head : 0);
@@ -276,7 +276,7 @@ static int next_member(struct text_stream *s, struct archive_entry *e, bool *is_
     int rc = unpack_bytes(l, s->head, sizeof s->head, &s->n_head);
     if (rc != 0)
         return rc;
-    if (!data_is_packed(s->head, s->n_head)) {
+    if (!data_is_packed(s->head, s->n_head, name)) {
         *is_text = compressed || !tfrecord_may_be_index(name, s->head, s->n_head);
         s->texts += *is_text;
         s->rows = parquet_is_file(s->head, s->n_head);

@@ -66,7 +66,7 @@ int unpacked_each(const struct file *f, const char *folder,
     int rc = file_read_at(f, head, 0, n_head);
     if (rc != 0)
         return rc;
-    if (!data_is_packed(head, n_head))
+    if (!data_is_packed(head, n_head, f->path))
         return take(user, f);
     if ((rc = text_stream_open(&s, &source, "")) != 0)
         return rc;

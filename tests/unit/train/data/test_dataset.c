@@ -621,6 +621,7 @@ static void refuses_damaged_indexes(void **state)
 static void refuses_what_is_no_data(void **state)
 {
     (void)state;
+    static const char zeros[1024];
     static const struct {
         const char *name, *bytes;
         size_t n;
@@ -628,6 +629,10 @@ static void refuses_what_is_no_data(void **state)
     } cases[] = {
         {"empty.txt", "", 0, "DIR/empty.txt is empty"},
         {"empty.bin", "", 0, "DIR/empty.bin is empty"},
+        {"empty.zip", "PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 22, "DIR/empty.zip is empty"},
+        {"empty.tar", zeros, sizeof zeros, "DIR/empty.tar is empty"},
+        {"zeros.txt", zeros, sizeof zeros,
+         "DIR/zeros.txt is not text: byte 0 is NUL; token files end in .bin"},
         {"odd.bin", "abc", 3,
          "DIR/odd.bin has 3 bytes, expected an even number: a .bin file without header and .idx "
          "has 2 bytes per token"},

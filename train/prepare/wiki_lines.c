@@ -92,11 +92,20 @@ static size_t plain_run(const char *text, size_t n)
     return i;
 }
 
+/* Punctuation that is no word's: before the first word it stands behind what is gone. */
+static bool is_lost(const char *text, size_t n, size_t i)
+{
+    return (text[i] == ',' || text[i] == ';' || text[i] == '.' || text[i] == ':') &&
+           (i + 1 == n || text[i + 1] == ' ' || text[i + 1] == '\n');
+}
+
 static int tidy_text(struct buf *out, const char *text, size_t n)
 {
     const size_t from = out->n;
     int rc = 0;
     for (size_t i = 0; i < n && rc == 0; i++) {
+        if (out->n == from && is_lost(text, n, i))
+            continue;
         const size_t run = plain_run(text + i, n - i);
         if ((rc = buf_add(out, text + i, run)) != 0 || (i += run) == n)
             break;

@@ -10,7 +10,7 @@
 int wiki_lines(struct buf *out, const char *text, size_t n);
 
 /* Append text with entities as characters, blanks made one, and without what a dropped template
- * leaves: "( )", " ,". */
+ * leaves: "( )", " ,", ". " at the beginning. */
 int wiki_tidy(struct buf *out, const char *text, size_t n);
 
 #endif

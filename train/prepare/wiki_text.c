@@ -218,6 +218,15 @@ static size_t magic_word(const char *text, size_t n)
     return k > 2 && k + 1 < n && text[k] == '_' && text[k + 1] == '_' ? k + 2 : 0;
 }
 
+/* Whether the point at `at` ends a sentence that an abbreviation behind it has ended: of "[[Martin
+ * Luther King, Jr.]]." the last, but none of an ellipsis. */
+static bool is_second_point(const struct buf *out, const struct page *p, size_t at, size_t to)
+{
+    const char *end = out->n == 0 ? NULL : out->data + out->n - 1;
+    return at < to && p->text[at] == '.' && (at + 1 == to || p->text[at + 1] != '.') &&
+           end != NULL && *end == '.' && (out->n == 1 || end[-1] != '.');
+}
+
 /* What is bracketed at `at`, and where it goes on. */
 static int add_bracketed(struct buf *out, const struct page *p, size_t at, int depth, size_t *next)
 {
@@ -262,6 +271,7 @@ static int add_inline(struct buf *out, const struct page *p, struct range r, int
         }
         if (p->close[i] != 0 && p->close[i] + 2 <= r.to) {
             rc = add_bracketed(out, p, i, depth, &i);
+            i += rc == 0 && is_second_point(out, p, i, r.to);
             continue;
         }
         if (is_pair(p, i, r.to)) /* the other one is missing */

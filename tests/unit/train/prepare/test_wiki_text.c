@@ -63,6 +63,27 @@ static void lines_become_blocks(void **state)
         {"x {{unknown|}} ( ) (; born 1) (a, ) , y .", "x (born 1) (a), y."});
 }
 
+/* A text that begins with what is gone begins with its first word. */
+static void beginnings_have_no_holes(void **state)
+{
+    (void)state;
+    EXPECT({"* {{citation|title=x}}. First of a series.\n* [[File:a.svg]] : the letter alpha",
+            "- First of a series.\n- the letter alpha"},
+           {"{{box}}, {{box}}; then ''this''.", "then this."}, {"* {{box}}.\n* ab", "- ab"},
+           {"({{box}}): so it is", "so it is"}, {"...and .NET, .5", "...and .NET, .5"});
+}
+
+/* An abbreviation at the end of a link or template ends the sentence with its own point. */
+static void sentences_end_once(void **state)
+{
+    (void)state;
+    EXPECT({"By [[Martin Luther King, Jr.]]. On [[x|Mr. Hooper, Sr.]], [[Jr.]]", //
+            "By Martin Luther King, Jr. On Mr. Hooper, Sr., Jr."},
+           {"{{nowrap|5 p.m.}}. A title.{{#tag:ref|note}}. B", "5 p.m. A title. B"},
+           {"{{nowrap|[[Sr.]].}} [[a]]. .", "Sr. a.."},
+           {"[[a.]]... [[So ...]]. [[etc.]]..", "a.... So .... etc..."});
+}
+
 static void numbers_do_not_vanish(void **state)
 {
     (void)state;
@@ -200,6 +221,9 @@ static void tidy_slowly(struct buf *out, const char *text, size_t n)
         const bool blank = strchr(" \t\n\r", text[i]) != NULL;
         const char last = out->n == 0 ? '\0' : out->data[out->n - 1];
         const bool ends = i + 1 == n || strchr(" \n)", text[i + 1]) != NULL;
+        if (last == '\0' && strchr(",;.", text[i]) != NULL &&
+            (i + 1 == n || strchr(" \n", text[i + 1]) != NULL))
+            continue;
         if (blank && (last == '\0' || last == ' ' || last == '('))
             continue;
         if (text[i] == ')') {
@@ -272,6 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(marks_go_and_text_stays),    cmocka_unit_test(lines_become_blocks),
+        cmocka_unit_test(beginnings_have_no_holes),   cmocka_unit_test(sentences_end_once),
         cmocka_unit_test(numbers_do_not_vanish),      cmocka_unit_test(numbers_are_worked_out),
         cmocka_unit_test(expressions_have_values),    cmocka_unit_test(any_bytes_are_taken),
         cmocka_unit_test(runs_are_tidied_like_bytes),

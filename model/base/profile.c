@@ -60,6 +60,7 @@ const char *profile_span_name(enum profile_span span)
 {
     static const char *const names[N_SPANS] = {[SPAN_COMMAND] = "command",
                                                [SPAN_LOAD] = "load",
+                                               [SPAN_DATA] = "open data",
                                                [SPAN_STEP] = "step",
                                                [SPAN_PREPARE] = "prepare batch",
                                                [SPAN_BATCH] = "next batch",

@@ -34,6 +34,7 @@ const char *profile_part_name(enum profile_part part);
 enum profile_span {
     SPAN_COMMAND,
     SPAN_LOAD,    /* a model */
+    SPAN_DATA,    /* training data opened, its texts tokenized */
     SPAN_STEP,    /* of training, by its number */
     SPAN_PREPARE, /* a batch, by the data loader's thread */
     SPAN_BATCH,   /* its delivery */

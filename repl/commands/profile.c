@@ -120,12 +120,34 @@ static int run_profiled(struct repl *r, struct profiled *p)
     return rc == 0 ? answer_prompt(r, text, strlen(text)) : rc;
 }
 
-static size_t count_spans(const struct profile_trace *t, bool caller)
+static size_t count_spans(const struct profile_trace *t)
 {
     size_t n = 0;
-    for (int i = 0; i < t->n_threads + (caller ? 2 : 0); i++)
+    for (int i = 0; i < t->n_threads + 2; i++)
         n += t->lanes[i].n_events;
     return n;
+}
+
+/* Whether the caller reads a model or opens data then. */
+static bool is_beginning(const struct profile_trace *t, double when)
+{
+    const struct profile_lane *caller = &t->lanes[t->n_threads];
+    for (size_t i = 0; i < caller->n_events; i++) {
+        const struct profile_event *e = &caller->events[i];
+        if ((e->span == SPAN_LOAD || e->span == SPAN_DATA) && e->begin <= when && when <= e->end)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the team did more than to read a model and data. */
+static bool has_worked(const struct profile_trace *t)
+{
+    for (int k = 0; k < t->n_threads; k++)
+        for (size_t i = 0; i < t->lanes[k].n_events; i++)
+            if (!is_beginning(t, t->lanes[k].events[i].begin))
+                return true;
+    return false;
 }
 
 /* What it ran in other processes, as a benchmark does, was not looked at. */
@@ -149,7 +171,7 @@ static int print_profile(const struct repl *r, const struct profiled *p, struct 
 {
     FILE *f = p->words != NULL ? stderr : stdout;
     const unsigned long long n_dropped = profile_trace_dropped(t);
-    const size_t n = count_spans(t, true);
+    const size_t n = count_spans(t);
     char shown[256], ranks[48] = "";
     if (p->by_ranks)
         snprintf(ranks, sizeof ranks, " of rank 0, of %d ranks", world_size());
@@ -166,14 +188,14 @@ static int print_profile(const struct repl *r, const struct profiled *p, struct 
     return rc == 0 ? tell_of_children(f, child_count() - p->n_children) : rc;
 }
 
-/* Of a command that failed before it computed anything there is nothing to tell, and of one that
- * has launched processes they have told it. */
+/* A command that failed before it did anything, as one that was refused, can be corrected and given
+ * again with the same FILE; and of one that has launched processes they have told it. */
 static int keep_profile(const struct repl *r, const struct profiled *p, struct file_writer *w,
                         struct profile_trace *t, int rc)
 {
     if (r->trace == NULL)
         return 0;
-    if (rc != 0 && rc != ERR_INTERRUPTED && count_spans(t, false) == 0)
+    if (rc != 0 && rc != ERR_INTERRUPTED && !has_worked(t))
         return 0;
     int kept = p->by_ranks ? file_create(w, p->path, p->force) : 0;
     if (kept == 0)

@@ -316,8 +316,11 @@ int repl_read_files(struct repl *r, struct model **out, struct model_files *f)
         rc = repl_device(r);
     f->cache = repl_panel_cache(r);
     f->memory = repl_load_memory(r);
+    profile_begin(SPAN_LOAD, -1);
+    profile_set(PART_FILES);
     if (rc == 0)
         rc = model_read(out, f, dtype, progress_show());
+    profile_end();
     progress_wipe();
     return rc;
 }

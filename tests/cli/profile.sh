@@ -90,6 +90,17 @@ has "a command that fails says so" "there is no evaluation and no file nothing" 
     "$(ours profile x.json eval nothing 2>&1)"
 is "an option that it lacks" "generate does not take --strict" \
     "$(ours profile x.json "${answer[@]}" --strict 2>&1)"
+# Refused once the model is there: the same line, corrected, works.
+echo "Once" >short.txt
+printf '\x01\x00\xff\xff' >odd.bin
+for data in nothing short.txt odd.bin; do
+    is "training that is refused is not profiled: $data" "1 " \
+        "$(ours profile x.json train finetune data=$data >/dev/null 2>&1; echo "$? $(ls -d x.json runs 2>/dev/null)")"
+done
+ours profile half.json train finetune "${step[@]}" steps=30 learning_rate=1000 max_bad_steps=1 folder=half >/dev/null 2>&1
+is "a run that fails later" 1 $?
+has "  keeps its trace" "step, next batch," "$(check half.json | grep '^caller')"
+has "opening data is a stage of it" "open data," "$(check half.json | grep '^caller')"
 is "and nothing is left" "" "$(ls | grep -E 'x.json|y.json|tmp')"
 
 # Stopped: what ran until then is there. Long on any machine.

@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/base/profile.h"
 #include "train/run/adapter.h"
 #include "train/run/check.h"
 #include "train/run/inside.h"
@@ -16,7 +17,7 @@
 #include "weights/load.h"
 #include "train/step/weights_init.h"
 
-static int open_data(struct run *r)
+static int find_data(struct run *r)
 {
     const struct run_config *c = &r->config;
     struct data_config data = c->data;
@@ -35,6 +36,14 @@ static int open_data(struct run *r)
         if (batches_plan(r->batches, r->n_steps, c->training.global_batch_size) != 0)
             rc = RUN_BLAME(c, RUN_ROW(data.data));
     }
+    return rc;
+}
+
+static int open_data(struct run *r)
+{
+    profile_begin(SPAN_DATA, -1);
+    int rc = find_data(r);
+    profile_end();
     return rc;
 }
 

@@ -69,12 +69,12 @@ has "in memory" "second moment" "$(plan)"
 is "the plan of a run on disk" "memory
   layers at work      437.9 MiB  weights, gradients, moments, inputs; the rest is on disk
 disk
-  working files         1.9 GiB  weights, gradients, moments, inputs of layers
+  working files         2.1 GiB  weights, gradients, moments, inputs of layers
   a step                2.5 GiB  read, 1.6 GiB written" "$(plan phased=on | grep -v together)"
 is "of which as much stays as there is memory for" "memory
   layers at work      794.7 MiB  weights, gradients, moments, inputs; the rest is on disk
 disk
-  working files         1.4 GiB  weights, gradients, moments, inputs of layers
+  working files         1.6 GiB  weights, gradients, moments, inputs of layers
   a step                1.5 GiB  read, 1.2 GiB written" "$(plan phased=on memory=1.2 | grep -v together)"
 is "with an adapter its moments" "memory, 4 bytes a parameter
   moments at work       1.1 MiB  of those on disk

@@ -110,5 +110,6 @@ int phased_plan(struct phased_plan *out, const struct run_config *c, const struc
     out->memory = least + (room - left);
     out->all = z.other + out->memory;
     count_traffic(out, &z);
+    out->disk += model_bytes; /* as it was before it got a step's weights */
     return 0;
 }

@@ -3,6 +3,7 @@
 /*
  * A run as the files of this folder see it; to all others it is opaque.
  */
+#include "model/base/disk_file.h"
 #include "model/layer_stream.h"
 #include "train/config/phased_plan.h"
 #include "train/config/plan.h"
@@ -30,7 +31,9 @@ struct run_stop {
 /* What the model had before the run's weights last came there. */
 struct model_before {
     bool held; /* it is here */
-    /* The block of its parameters: a beginning in the step's gradients, and the rest in own. */
+    /* The block of its parameters: where the run's own weights are on disk in a working file too,
+     * else a beginning in the step's gradients, and the rest in own. */
+    struct disk_file spare; /* without a name: none */
     char *idle; /* [idle_bytes] */
     size_t idle_bytes;
     char *own; /* [own_bytes] */

@@ -44,14 +44,19 @@ int run_publish_open(struct run *r)
     const int length = r->config.training.sequence_length;
     r->n_probe = length < RUN_PROBE ? length : RUN_PROBE;
     r->probed_at = -1;
+    int rc = 0;
     if (r->adapter != NULL && (b->adapter = mem_array(r->adapter->n, sizeof *b->adapter)) == NULL)
-        return ERR_NOMEM;
-    return dataset_read(&r->train, r->probe, 0, (size_t)r->n_probe);
+        rc = ERR_NOMEM;
+    else if (r->adapter == NULL && r->weights.disk != NULL && r->model->params.stream == NULL)
+        rc = disk_file_make(&b->spare, r->folder.path, r->model->params.block_bytes);
+    return rc != 0 ? rc : dataset_read(&r->train, r->probe, 0, (size_t)r->n_probe);
 }
 
 void run_publish_close(struct run *r)
 {
     run_publish_forget(r);
+    disk_file_close(&r->before.spare);
+    r->before.spare = (struct disk_file){0};
     mem_free(r->before.adapter);
     r->before.adapter = NULL;
 }
@@ -82,6 +87,8 @@ static int make_room(struct run *r, size_t bytes)
                             ? run_tensor_weights(r)->n * dtype_bytes(r->weights.dtype)
                             : r->trainable.n * dtype_bytes(r->trainable.dtype);
     run_publish_forget(r);
+    if (b->spare.name != NULL)
+        return 0;
     b->idle = idle == 0 ? NULL : step_gradients(r->step);
     b->idle_bytes = idle < bytes ? idle : bytes;
     if (bytes == b->idle_bytes)
@@ -98,10 +105,17 @@ static void copy_part(char *kept, char *block, size_t bytes, bool back)
 }
 
 /* The model's parameters to where they are kept, or back. */
-static void copy_block(const struct model_before *b, char *block, bool back)
+static int copy_block(const struct run *r, bool back)
 {
+    const struct model_before *b = &r->before;
+    char *block = r->model->params.block;
+    const size_t bytes = r->model->params.block_bytes;
+    if (b->spare.name != NULL)
+        return back ? disk_file_read(&b->spare, block, 0, disk_round(bytes))
+                    : disk_file_write(&b->spare, block, 0, disk_round(bytes));
     copy_part(b->idle, block, b->idle_bytes, back);
     copy_part(b->own, block + b->idle_bytes, b->own_bytes, back);
+    return 0;
 }
 
 static int keep_before(struct run *r)
@@ -115,12 +129,11 @@ static int keep_before(struct run *r)
     }
     if (r->adapter == NULL) {
         int rc = make_room(r, m->params.block_bytes);
-        if (rc != 0)
-            return rc;
-        copy_block(b, m->params.block, false);
+        if (rc == 0)
+            rc = copy_block(r, false);
         b->changed = m->changed;
-        b->held = true;
-        return 0;
+        b->held = rc == 0;
+        return rc;
     }
     b->held = true;
     memcpy(b->adapter, r->shown->data, r->shown->n * sizeof *b->adapter);
@@ -168,7 +181,8 @@ void run_withdraw(struct run *r)
     } else if (m->params.stream != NULL) {
         restore_file(r);
     } else {
-        copy_block(&r->before, m->params.block, true);
+        if (copy_block(r, true) != 0)
+            progress_note(r->events.progress, "%s; load the model again", err_text());
         m->changed = r->before.changed;
     }
     run_publish_forget(r);

@@ -114,8 +114,8 @@ static void test_first_use(void **state)
 static void test_what_remains(void **state)
 {
     (void)state;
-    static const char *const kinds[] = {"rank=0", "rank=4", "precision=float16"};
-    for (int kind = 0; kind < 3; kind++) {
+    static const char *const kinds[] = {"rank=0", "rank=4", "precision=float16", "phased=on"};
+    for (int kind = 0; kind < 4; kind++) {
         const char *what = kinds[kind];
         const int rank = kind == 1 ? 4 : 0;
         struct trial t;

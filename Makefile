@@ -91,6 +91,7 @@ $(OUT)/model/kernels/%.o $(OUT)/sampling/%.o $(OUT)/model/base/rng.o: CFLAGS += 
 # One file each may use an instruction set; the table in kernels.c chooses at run time.
 $(OUT)/model/kernels/kernels_avx2.o: CFLAGS += -mavx2 -mfma -mf16c
 $(OUT)/model/kernels/kernels_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c
+$(OUT)/model/kernels/kernels_amx.o: CFLAGS += -mamx-tile -mamx-bf16 -mavx512bf16 -mavx512f -mavx512bw -mavx2
 # Functions made of hundreds of inlined lanes: gcc would only say that it gives up tracking them.
 $(OUT)/model/kernels/%.o: CFLAGS += -fno-var-tracking-assignments
 # Below -O2 only this has gcc clear the upper halves of registers at a kernel's end; left behind, they

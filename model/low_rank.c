@@ -46,7 +46,8 @@ const float *low_rank_inner(const struct low_rank *w, const struct low_rank_scra
         par_barrier();
         x = scratch->dropped;
     }
-    const struct product m = {.transpose_b = true,
+    const struct product m = {.float32 = true,
+                              .transpose_b = true,
                               .m = count_rows(seqs, n_seqs),
                               .n = w->rank,
                               .k = w->K,
@@ -68,7 +69,8 @@ void low_rank_add(const struct low_rank *w, const struct low_rank_scratch *scrat
                   void *kernels)
 {
     low_rank_inner(w, scratch, d, x, seqs, n_seqs, thread, n_threads, kernels);
-    const struct product m = {.add = true,
+    const struct product m = {.float32 = true,
+                              .add = true,
                               .m = count_rows(seqs, n_seqs),
                               .n = w->N,
                               .k = w->rank,

@@ -15,13 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SETS = 3 };
+enum { MAX_SETS = 4 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct kernels sets[MAX_SETS];
 static int n_sets;
 static char names[64];
-static int automatic; /* the set that "auto" stands for; n_sets: the environment names none of ours */
+static int
+    automatic; /* the set that "auto" stands for; n_sets: the environment names none of ours */
 static _Atomic(const struct kernels *) active;
 
 static void add_set(void (*fill)(struct kernels *))
@@ -53,9 +54,13 @@ static void detect_sets(void)
                 __builtin_cpu_supports("f16c");
     if (avx2)
         add_set(kernels_avx2_fill);
-    if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    if (avx512)
         add_set(kernels_avx512_fill);
+    if (avx512 && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("amx-tile") &&
+        __builtin_cpu_supports("amx-bf16") && kernels_amx_request())
+        add_set(kernels_amx_fill);
 #endif
     const char *wish = getenv("PRATTLE_KERNELS");
     automatic = wish == NULL || *wish == '\0' ? n_sets - 1 : find_set(wish);
@@ -111,6 +116,11 @@ const char *kernels_name(void)
 const struct matrix_kernels *matrix_kernels(void)
 {
     return &kernels_active()->matrix;
+}
+
+const struct bf16_kernels *bf16_kernels(void)
+{
+    return &kernels_active()->bf16;
 }
 
 const struct row_kernels *row_kernels(void)

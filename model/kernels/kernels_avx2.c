@@ -243,6 +243,11 @@ static void pack_columns(float *strip, size_t ld, const float *w, size_t ldw, in
         }
 }
 
+/* 3 x 16 in bfloat16: 6 sums of even k and 6 of odd, 2 of B, 1 of A. */
+enum { BF16_ROWS = 3, BF16_REGISTERS = 1 };
+#define BF16_TILES(T) TILES_3(T, BF16_REGISTERS)
+#include "model/kernels/lanes_bf16.h"
+
 static double fma_loop(long rounds)
 {
     __m256 sum[12];
@@ -279,6 +284,7 @@ void kernels_avx2_fill(struct kernels *k)
                                         .pack_rows = pack_rows,
                                         .pack_columns = pack_columns,
                                         .epilogue = epilogue_rows};
+    k->bf16 = bf16_table;
     fill_lane_tables(k, 8, fma_loop);
 }
 

@@ -5,6 +5,7 @@
 #define LANES_AVX512
 #include "model/kernels/lanes_tables.h"
 #include "model/kernels/tiles.h"
+#include "model/kernels/transpose_avx512.h"
 
 /*
  * Register plan: a tile of R rows by C registers of 16 columns holds R C sums, C registers of W
@@ -183,41 +184,6 @@ LANES void multiply_panels(const enum weight_kind kind, float *acc, const float 
 }
 ROW_ENTRIES
 
-/* First pairs of rows, then pairs of pairs within 128 bits, then across the 128-bit parts. */
-LANES void transpose_16x16(__m512 a[16])
-{
-    __m512 b[16];
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; i += 2) {
-        b[i] = _mm512_unpacklo_ps(a[i], a[i + 1]);
-        b[i + 1] = _mm512_unpackhi_ps(a[i], a[i + 1]);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; i += 4) {
-        __m512d p = _mm512_castps_pd(b[i]), q = _mm512_castps_pd(b[i + 2]);
-        __m512d s = _mm512_castps_pd(b[i + 1]), t = _mm512_castps_pd(b[i + 3]);
-        a[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(p, q));
-        a[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(p, q));
-        a[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(s, t));
-        a[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(s, t));
-    }
-    /* a[4 g + j]: in 128-bit part p, column 4 p + j of rows 4 g .. 4 g + 3 */
-#pragma GCC unroll 16
-    for (int j = 0; j < 4; j++) {
-        __m512 even01 = _mm512_shuffle_f32x4(a[j], a[4 + j], 0x88);
-        __m512 odd01 = _mm512_shuffle_f32x4(a[j], a[4 + j], 0xdd);
-        __m512 even23 = _mm512_shuffle_f32x4(a[8 + j], a[12 + j], 0x88);
-        __m512 odd23 = _mm512_shuffle_f32x4(a[8 + j], a[12 + j], 0xdd);
-        b[j] = _mm512_shuffle_f32x4(even01, even23, 0x88);
-        b[8 + j] = _mm512_shuffle_f32x4(even01, even23, 0xdd);
-        b[4 + j] = _mm512_shuffle_f32x4(odd01, odd23, 0x88);
-        b[12 + j] = _mm512_shuffle_f32x4(odd01, odd23, 0xdd);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; i++)
-        a[i] = b[i];
-}
-
 static void pack_rows(float *packed, const float *x, size_t ldx, int R, int K)
 {
     for (int k = 0; k < K; k += 16) {
@@ -251,6 +217,11 @@ static void pack_columns(float *strip, size_t ld, const float *w, size_t ldw, in
                     v_store_n(strip + (size_t)(k + i) * ld + n, (struct v16){a[i]}, C);
         }
 }
+
+/* 6 x 32 in bfloat16: 12 sums of even k and 12 of odd, 2 of B, 1 of A. */
+enum { BF16_ROWS = 6, BF16_REGISTERS = 2 };
+#define BF16_TILES(T) TILES_6(T, BF16_REGISTERS)
+#include "model/kernels/lanes_bf16.h"
 
 static double fma_loop(long rounds)
 {
@@ -288,6 +259,7 @@ void kernels_avx512_fill(struct kernels *k)
                                         .pack_rows = pack_rows,
                                         .pack_columns = pack_columns,
                                         .epilogue = epilogue_rows};
+    k->bf16 = bf16_table;
     fill_lane_tables(k, 16, fma_loop);
 }
 

@@ -112,6 +112,10 @@ static void pack_columns(float *strip, size_t ld, const float *w, size_t ldw, in
             strip[(size_t)k * ld + (size_t)n] = w[(size_t)n * ldw + (size_t)k];
 }
 
+enum { BF16_ROWS = 2, BF16_REGISTERS = 1 };
+#define BF16_TILES(T) T(1, BF16_REGISTERS) T(2, BF16_REGISTERS)
+#include "model/kernels/lanes_bf16.h"
+
 static double fma_loop(long rounds)
 {
     struct v16 sum = v_set(0);
@@ -140,5 +144,6 @@ void kernels_portable_fill(struct kernels *k)
                                         .pack_rows = pack_rows,
                                         .pack_columns = pack_columns,
                                         .epilogue = epilogue_rows};
+    k->bf16 = bf16_table;
     fill_lane_tables(k, 1, fma_loop);
 }

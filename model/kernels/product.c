@@ -17,6 +17,7 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/profile.h"
+#include "model/kernels/bf16_kernels.h"
 #include "model/kernels/blas.h"
 #include "model/kernels/kernels.h"
 #include "model/kernels/matrix_kernels.h"
@@ -27,7 +28,9 @@ enum { ROWS = 1024, COLS = 256, PART = 384, WIDEST_STRIP = 32 };
 
 struct product_work {
     const struct matrix_kernels *kernels;
+    const struct bf16_kernels *bf16; /* NULL: the factors stay fp32 */
     const struct product *p;
+    int tile_rows, tile_cols;
     float *packed; /* [ROWS / R][PART][R] */
     float *strips; /* [COLS / tile_cols][PART][tile_cols] */
     float *edge;   /* [R][tile_cols] of sums at the right edge */
@@ -38,7 +41,7 @@ static size_t carve_work(struct product_work *w, void *scratch)
     struct arena a = {.base = scratch};
     w->strips = arena_take(&a, sizeof(float) * PART * COLS);
     w->edge = arena_take(&a, sizeof(float) * TILE_MAX_ROWS * WIDEST_STRIP);
-    w->packed = arena_take(&a, sizeof(float) * ROWS * PART);
+    w->packed = arena_take(&a, sizeof(float) * (ROWS + BF16_MAX_ROWS) * PART);
     return a.used;
 }
 
@@ -48,11 +51,26 @@ size_t product_scratch_bytes(void)
     return carve_work(&w, NULL);
 }
 
+/* Where row tile t of a part of k is packed, the first of its rows being `first`. */
+static void *packed_tile(const struct product_work *w, int t, int first, int k)
+{
+    if (w->bf16 == NULL)
+        return w->packed + (size_t)first * (size_t)k;
+    return (char *)w->packed +
+           (size_t)(t * w->tile_rows) * (size_t)bf16_filled(k) * w->bf16->element;
+}
+
 /* packed [k,R] = alpha A, rows i .. i + R - 1, part l .. l + k - 1. */
 static void pack_tile(const struct product_work *w, float *packed, int i, int R, int l, int k)
 {
     const struct product *p = w->p;
     const size_t ld = (size_t)p->lda;
+    if (w->bf16 != NULL) {
+        const float *a =
+            p->transpose_a ? p->a + (size_t)l * ld + (size_t)i : p->a + (size_t)i * ld + (size_t)l;
+        w->bf16->pack_a(packed, a, ld, p->transpose_a, p->alpha, R, k);
+        return;
+    }
     if (!p->transpose_a)
         w->kernels->pack_rows(packed, p->a + (size_t)i * ld + (size_t)l, ld, R, k);
     else
@@ -81,7 +99,13 @@ static void pack_strips(const struct product_work *w, const struct product_block
 {
     const struct product *p = w->p;
     const size_t ld = (size_t)p->ldb;
-    const int width = w->kernels->tile_cols;
+    const int width = w->tile_cols;
+    if (w->bf16 != NULL) {
+        const float *from = p->transpose_b ? p->b + (size_t)b->j * ld + (size_t)b->l
+                                           : p->b + (size_t)b->l * ld + (size_t)b->j;
+        w->bf16->pack_b(w->strips, from, ld, p->transpose_b, b->cols, b->k);
+        return;
+    }
     for (int r = 0; r < b->k && !p->transpose_b; r++) {
         const float *row = p->b + (size_t)(b->l + r) * ld + (size_t)b->j;
         for (int col = 0; col < b->cols; col += width) {
@@ -107,7 +131,7 @@ static void multiply_tile(const struct product_work *w, const struct product_blo
 {
     const float *strip = strip_at(w, b, col);
     const struct prefetch none = {strip, 0};
-    const int width = w->kernels->tile_cols, used = b->cols - col < width ? b->cols - col : width;
+    const int width = w->tile_cols, used = b->cols - col < width ? b->cols - col : width;
     const size_t ldc = (size_t)w->p->ldc;
     float *c = w->p->c + (size_t)i * ldc + (size_t)(b->j + col);
     if (used == width) {
@@ -137,8 +161,11 @@ static void prefetch_sums(const struct product *p, int i, int R, int j)
 static void multiply_row_tile(const struct product_work *w, const struct product_block *b,
                               const float *packed, int i, int R, bool last)
 {
-    const int width = w->kernels->tile_cols;
-    for (int col = 0, next; col < b->cols; col = next) {
+    const int width = w->tile_cols;
+    if (w->bf16 != NULL)
+        w->bf16->multiply(w->p->c + (size_t)i * (size_t)w->p->ldc + (size_t)b->j, (size_t)w->p->ldc,
+                          b->fresh, packed, R, w->strips, b->cols, b->k);
+    for (int col = w->bf16 != NULL ? b->cols : 0, next; col < b->cols; col = next) {
         next = col + width;
         if (next < b->cols)
             prefetch_sums(w->p, i, R, b->j + next);
@@ -154,15 +181,16 @@ static void multiply_row_tile(const struct product_work *w, const struct product
 static void multiply_rows(const struct product_work *w, int i0, int i1, int j0, int j1)
 {
     const struct product *p = w->p;
-    const int n_tiles = (i1 - i0 + w->kernels->tile_rows - 1) / w->kernels->tile_rows;
-    const int n_parts = (p->k + PART - 1) / PART;
+    const int n_tiles = (i1 - i0 + w->tile_rows - 1) / w->tile_rows;
+    const int n_parts = (p->k + PART - 1) / PART, unit = w->bf16 != NULL ? BF16_GROUP : 1;
     for (int part = 0; part < n_parts; part++) {
         int l, l_end, first, last;
-        par_split(p->k, part, n_parts, &l, &l_end);
-        const int k = l_end - l;
+        par_split((p->k + unit - 1) / unit, part, n_parts, &l, &l_end);
+        l *= unit;
+        const int k = (l_end * unit < p->k ? l_end * unit : p->k) - l;
         for (int t = 0; t < n_tiles; t++) {
             par_split(i1 - i0, t, n_tiles, &first, &last);
-            pack_tile(w, w->packed + (size_t)first * (size_t)k, i0 + first, last - first, l, k);
+            pack_tile(w, packed_tile(w, t, first, k), i0 + first, last - first, l, k);
         }
         for (int j = j0; j < j1; j += COLS) {
             const struct product_block b = {l, k, j, j1 - j < COLS ? j1 - j : COLS,
@@ -170,25 +198,41 @@ static void multiply_rows(const struct product_work *w, int i0, int i1, int j0, 
             pack_strips(w, &b);
             for (int t = 0; t < n_tiles; t++) {
                 par_split(i1 - i0, t, n_tiles, &first, &last);
-                multiply_row_tile(w, &b, w->packed + (size_t)first * (size_t)k, i0 + first,
-                                  last - first, part == n_parts - 1);
+                multiply_row_tile(w, &b, packed_tile(w, t, first, k), i0 + first, last - first,
+                                  part == n_parts - 1);
             }
         }
     }
 }
 
 static enum product_engine selected = PRODUCT_AUTO;
+static enum product_factors factors = FACTORS_FLOAT32;
 
-int product_select(enum product_engine e)
+int product_select(enum product_engine e, enum product_factors f)
 {
+    if (e == PRODUCT_OPENBLAS && f == FACTORS_BFLOAT16)
+        return err_set(ERR_RANGE, "products in bfloat16 are our own: matrices=own");
     if (e == PRODUCT_OPENBLAS && blas_open() != 0)
         return err_wrap("matrices=openblas");
     selected = e;
+    factors = f;
     return 0;
+}
+
+void product_set_factors(enum product_factors f)
+{
+    factors = f;
+}
+
+enum product_factors product_factors(void)
+{
+    return factors;
 }
 
 enum product_engine product_engine(void)
 {
+    if (factors == FACTORS_BFLOAT16)
+        return PRODUCT_OWN;
     if (selected != PRODUCT_AUTO)
         return selected;
     return strcmp(kernels_name(), "portable") == 0 && blas_open() == 0 ? PRODUCT_OPENBLAS
@@ -250,7 +294,12 @@ void product_share(const struct product *p, int thread, int n_threads, void *scr
     }
     struct product_work w = {.kernels = matrix_kernels(), .p = p};
     carve_work(&w, scratch);
-    const int R = w.kernels->tile_rows, width = w.kernels->tile_cols;
+    if (factors == FACTORS_BFLOAT16 && !p->float32)
+        w.bf16 = bf16_kernels();
+    const int R = w.bf16 != NULL ? w.bf16->tile_rows : w.kernels->tile_rows,
+              width = w.bf16 != NULL ? w.bf16->tile_cols : w.kernels->tile_cols;
+    w.tile_rows = R;
+    w.tile_cols = width;
     const int across = choose_across(p, n_threads, R, width), down = n_threads / across;
     int i0, i1, j0, j1;
     par_split((p->m + R - 1) / R, thread / across, down, &i0, &i1);

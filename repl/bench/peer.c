@@ -92,8 +92,10 @@ static int run_llama(struct peers *p, enum peer_work work, int length, double *o
 
 static int run_torch(struct peers *p, enum peer_work work, int batch, int length, double *out)
 {
-    static const char *const works[] = {
-        [PEER_DECODE] = "decode", [PEER_PREFILL] = "prefill", [PEER_TRAIN] = "train"};
+    static const char *const works[] = {[PEER_DECODE] = "decode",
+                                        [PEER_PREFILL] = "prefill",
+                                        [PEER_TRAIN] = "train",
+                                        [PEER_TRAIN_BF16] = "train-bf16"};
     const struct config *c = &p->model->config;
     const int sizes[] = {par_threads(), c->n_layer, c->n_head, c->n_embd,
                          c->n_vocab,    c->n_ctx,   batch,     length};
@@ -105,8 +107,8 @@ static int run_torch(struct peers *p, enum peer_work work, int batch, int length
         argv[3 + i] = text[i];
     }
     struct buf printed = {0};
-    int rc = child_run(&printed, p->programs[PEER_TORCH], (char *const *)argv, peer_script,
-                       CHILD_KEEPS);
+    int rc =
+        child_run(&printed, p->programs[PEER_TORCH], (char *const *)argv, peer_script, CHILD_KEEPS);
     *out = 0;
     if (rc == 0 && sscanf(buf_text(&printed), "%lf", out) != 1)
         *out = 0;
@@ -118,7 +120,7 @@ int peer_measure(struct peers *p, enum peer peer, enum peer_work work, int batch
                  double *tokens_per_s)
 {
     *tokens_per_s = 0;
-    if (p->programs[peer] == NULL || (peer == PEER_LLAMA && work == PEER_TRAIN))
+    if (p->programs[peer] == NULL || (peer == PEER_LLAMA && work >= PEER_TRAIN))
         return 0;
     int rc = peer == PEER_LLAMA ? run_llama(p, work, length, tokens_per_s)
                                 : run_torch(p, work, batch, length, tokens_per_s);

@@ -10,7 +10,7 @@
 #include "model/model.h"
 
 enum peer { PEER_LLAMA, PEER_TORCH, N_PEERS };
-enum peer_work { PEER_DECODE, PEER_PREFILL, PEER_TRAIN };
+enum peer_work { PEER_DECODE, PEER_PREFILL, PEER_TRAIN, PEER_TRAIN_BF16 };
 
 /* Those that the environment names; the file of the model is written when it is first needed. */
 struct peers {

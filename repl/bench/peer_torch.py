@@ -1,11 +1,12 @@
 # What PyTorch does of the work that `prattle bench` measures: GPT-2 with random weights, in float32.
 # Prints tokens a second.
 #
-#   python peer_torch.py decode|prefill|train THREADS LAYERS HEADS WIDTH VOCABULARY CONTEXT BATCH LENGTH
+#   python peer_torch.py decode|prefill|train|train-bf16 THREADS LAYERS HEADS WIDTH VOCABULARY CONTEXT BATCH LENGTH
 #
 # decode: LENGTH tokens after a prompt of 16, one at a time, with a cache of keys and values.
 # prefill: a prompt of LENGTH tokens, with the logits after the last.
 # train: a step of BATCH windows of LENGTH tokens, AdamW's update included.
+# train-bf16: the same with autocast to bfloat16.
 import sys
 import time
 
@@ -85,15 +86,16 @@ def prefill(model):
 def train(model, optimizer):
     ids = torch.randint(vocabulary, (batch, length + 1))
     start = time.perf_counter()
-    logits, _ = model(ids[:, :-1], all_logits=True)
-    F.cross_entropy(logits.reshape(-1, vocabulary), ids[:, 1:].reshape(-1)).backward()
+    with torch.autocast("cpu", torch.bfloat16, enabled=work == "train-bf16"):
+        logits, _ = model(ids[:, :-1], all_logits=True)
+    F.cross_entropy(logits.float().reshape(-1, vocabulary), ids[:, 1:].reshape(-1)).backward()
     optimizer.step()
     optimizer.zero_grad()
     return batch * length / (time.perf_counter() - start)
 
 
 model = GPT2()
-if work == "train":
+if work.startswith("train"):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
     train(model, optimizer)  # the first touches its memory
     print(train(model, optimizer))

@@ -1,6 +1,7 @@
 /*
- * Steps of training in float32, the optimizer's included: as a share of what the machine's
- * sgemm does on the step's own products, and where the time goes.
+ * Steps of training in float32, the optimizer's included, and one size with the factors of products
+ * in bfloat16: as a share of what the machine's sgemm does on the step's own products, and where
+ * the time goes.
  */
 #include "repl/bench/bench.h"
 
@@ -10,6 +11,7 @@
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/base/progress.h"
+#include "model/kernels/bf16_kernels.h"
 #include "model/kernels/blas.h"
 #include "train/step/weights_init.h"
 #include "train/optim/optimizer.h"
@@ -33,6 +35,11 @@ struct drill {
 static int count_tokens(const struct drill *d)
 {
     return d->config.batch * d->config.length;
+}
+
+static bool rounded(const struct drill *d)
+{
+    return d->config.factors == FACTORS_BFLOAT16;
 }
 
 static int run_step_once(struct drill *d)
@@ -91,7 +98,8 @@ static int run_rounds(struct bench *b, struct drill *d)
         seconds[PART_HEAD] = 0;
         note_times(d, wall_s, limit, seconds);
         if (rc == 0)
-            rc = bench_peers(b, &d->rate, PEER_TRAIN, d->config.batch, d->config.length);
+            rc = bench_peers(b, &d->rate, rounded(d) ? PEER_TRAIN_BF16 : PEER_TRAIN,
+                             d->config.batch, d->config.length);
     }
     return rc;
 }
@@ -102,8 +110,9 @@ static int report_size(struct bench *b, struct drill *d)
     static const enum profile_part shown[] = {PART_MATRICES,   PART_ATTENTION, PART_LAYERNORM,
                                               PART_ACTIVATION, PART_LOSS,      PART_OPTIMIZER,
                                               PART_WAITS,      PART_REST};
-    char size[32], what[80];
-    snprintf(size, sizeof size, "training, %d x %d", d->config.batch, d->config.length);
+    char size[48], what[80];
+    snprintf(size, sizeof size, "training, %d x %d%s", d->config.batch, d->config.length,
+             rounded(d) ? ", bfloat16" : "");
     int rc = bench_report(b, size, &d->rate, "tokens/s", NULL);
     if (rc == 0)
         rc = bench_report(b, size, &d->flops, "GFLOP/s", "sgemm on its shapes");
@@ -145,7 +154,9 @@ int bench_train(struct bench *b)
 {
     static const struct {
         int batch, length;
-    } sizes[] = {{4, 256}, {1, 1024}};
+        enum product_factors factors;
+    } sizes[] = {{4, 256, FACTORS_FLOAT32}, {1, 1024, FACTORS_FLOAT32}, {4, 256, FACTORS_BFLOAT16}};
+    enum { N_SIZES = sizeof sizes / sizeof *sizes };
     const struct model *m = b->repl->model;
     const int n_ctx = m->config.n_ctx;
     struct weights weights;
@@ -155,14 +166,16 @@ int bench_train(struct bench *b)
     int rc = weights_init(&weights, m, NULL, DTYPE_F32, NULL);
     if (rc == 0)
         rc = optimizer_new(&optimizer, &adamw, weights_layout(&weights));
-    for (int i = 0; i < (b->sized ? 1 : 2) && rc == 0; i++) {
+    for (int i = 0; i < (b->sized ? 1 : N_SIZES) && rc == 0; i++) {
         struct drill d = {.weights = &weights, .optimizer = optimizer};
         step_config_init(&d.config);
         d.config.batch = b->sized ? b->batch : sizes[i].batch;
         d.config.length = b->sized ? b->length : sizes[i].length;
         if (!b->sized && d.config.length > n_ctx)
             d.config.length = n_ctx;
-        rc = bench_size(b, &d);
+        d.config.factors = sizes[i].factors;
+        if (!rounded(&d) || d.config.length % BF16_GROUP == 0)
+            rc = bench_size(b, &d);
     }
     optimizer_free(optimizer);
     weights_release(&weights);

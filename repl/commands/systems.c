@@ -285,7 +285,7 @@ static const struct system_option table[] = {
 {NANO, "warmup_iters, lr_decay_iters", "schedule.warmup, schedule.decay_steps, schedule.warmup_init", "warmup_init = learning_rate / (warmup_iters + 1)"},
 {NANO, "max_iters", "training.steps", ""},
 {NANO, "weight_decay, beta1, beta2, grad_clip", "optimizer.weight_decay, optimizer.beta1, optimizer.beta2, optimizer.grad_clip", ""},
-{NANO, "dtype", "training.precision", "float16 with loss scaling, without a float32 copy of the weights; no bfloat16"},
+{NANO, "dtype", "training.precision", "float16 with loss scaling, without a float32 copy of the weights; for bfloat16, whose weights are float32, matmul_precision=bfloat16"},
 {NANO, "device, compile, backend", "", "CPU, no compilation"},
 
 /* NVIDIA/Megatron-LM megatron/training/arguments.py: how a model is divided */
@@ -294,6 +294,7 @@ static const struct system_option table[] = {
 {MEGATRON, "--num-virtual-stages-per-pipeline-rank", "execution.virtual_stages", "the same number; any number of micro-batches will do"},
 {MEGATRON, "--num-layers-per-virtual-pipeline-stage", "execution.virtual_stages", "the layers of a process divided by it"},
 {MEGATRON, "--distribute-saved-activations", "execution.rts_activations", "with execution.recompute=all, as with --recompute-method uniform and 1 layer each"},
+{MEGATRON, "--bf16", "training.matmul_precision", "of the factors of matrix products; weights and activations stay float32"},
 {MEGATRON, "--grad-reduce-in-bf16", "execution.half_partials", "gradients stay float32 within a block; the same results for any number of processes"},
 {MEGATRON, "--use-distributed-optimizer", "execution.zero", "zero=1; zero=2 divides summed gradients too"},
 };

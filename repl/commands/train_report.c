@@ -39,19 +39,31 @@ static double reached_share(const struct run_config *c)
     return c->training.precision == DTYPE_F16 ? 0.65 : 0.8;
 }
 
-static int time_plan(const struct run_config *c, const struct config *shape, uint64_t n_windows,
-                     struct buf *out)
+/* What training does a second, and in *sgemm what matrix products do. With factors in bfloat16
+ * these are faster, and the rest is not. */
+static double planned_flops(const struct run_config *c, const struct config *shape, double *sgemm)
 {
     const struct training_section *t = &c->training;
-    const double reached = reached_share(c);
+    const int rows = t->micro_batch_size * t->sequence_length;
+    const double single = speed_sgemm_estimate(shape, rows, FACTORS_FLOAT32);
+    *sgemm = t->matmul_precision == FACTORS_BFLOAT16
+                 ? speed_sgemm_estimate(shape, rows, FACTORS_BFLOAT16)
+                 : single;
+    return 1 / (1 / *sgemm + (1 / reached_share(c) - 1) / single);
+}
+
+/* flops: what training does a second, of the sgemm that matrix products do. */
+static int time_plan(const struct run_config *c, const struct config *shape, uint64_t n_windows,
+                     double flops, double sgemm, struct buf *out)
+{
+    const struct training_section *t = &c->training;
     int again;
     char time[24];
-    double flops = speed_sgemm_estimate(shape, t->micro_batch_size * t->sequence_length);
     double needed = speed_token_flops(shape, t->sequence_length, c->lora.rank > 0);
     if (step_recomputed(&again, c->execution.recompute, shape->n_layer) == 0)
         needed += speed_recompute_flops(shape, again);
     needed += moment_sizes_all(c, shape).flops / t->global_batch_size / t->sequence_length;
-    double rate = reached * flops / needed;
+    const double rate = flops / needed;
     double step_s = (double)t->global_batch_size * t->sequence_length / rate;
     const struct metrics m = {.n_steps = run_config_steps(c, n_windows),
                               .step_s = step_s,
@@ -63,7 +75,7 @@ static int time_plan(const struct run_config *c, const struct config *shape, uin
                           "  time: about %s, %.0f step%s, %.0f tokens/s at %.0f %% of the %.0f "
                           "GFLOP/s of sgemm here\n",
                           duration_text(time, left_s), steps, steps == 1 ? "" : "s", rate,
-                          100 * reached, flops / 1e9);
+                          100 * flops / sgemm, sgemm / 1e9);
     return 0;
 }
 
@@ -95,6 +107,7 @@ static int plan_for(struct repl *r, struct run_config *c, const struct config *s
     struct dataset train, validation;
     struct batches *batches = NULL;
     struct buf text = {0};
+    double sgemm = 0;
     int rc = repl_device(r);
     if (rc == 0)
         rc = run_check_first(c, shape, m);
@@ -112,13 +125,14 @@ static int plan_for(struct repl *r, struct run_config *c, const struct config *s
     if (rc == 0)
         rc = plan_sources(c, &train, batches, &text);
     /* By the speed that was given, or what is here. */
-    if (rc == 0 && (scaling == NULL || scaling->cluster.flops == 0))
-        rc = time_plan(c, shape, batches_per_epoch(batches), &text);
+    const bool here = scaling == NULL || scaling->cluster.flops == 0;
+    const double flops = rc == 0 && here ? planned_flops(c, shape, &sgemm) : 0;
+    if (rc == 0 && here)
+        rc = time_plan(c, shape, batches_per_epoch(batches), flops, sgemm, &text);
     if (rc == 0)
         show_plan(&text);
     if (rc == 0 && scaling != NULL)
-        rc = train_scaling_show(scaling, c, shape, held, reached_share(c),
-                                r->options.settings.call.force);
+        rc = train_scaling_show(scaling, c, shape, held, flops, r->options.settings.call.force);
     buf_release(&text);
     batches_free(batches);
     dataset_close(&train);

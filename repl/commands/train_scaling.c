@@ -12,7 +12,6 @@
 #include "repl/terminal/wrap.h"
 #include "train/parallel/link.h"
 #include "train/parallel/world.h"
-#include "train/run/speed.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -167,13 +166,11 @@ static double measure_stream(void)
 }
 
 /* What was not given is this machine's. */
-static struct cluster complete_cluster(const struct cluster *given, const struct run_config *c,
-                                       const struct config *shape, double reached)
+static struct cluster complete_cluster(const struct cluster *given, double flops)
 {
     struct cluster k = *given;
-    const int rows = c->training.micro_batch_size * c->training.sequence_length;
     if (k.flops == 0)
-        k.flops = reached * speed_sgemm_estimate(shape, rows);
+        k.flops = flops;
     if (k.stream == 0)
         k.stream = measure_stream();
     if (k.memory == 0)
@@ -369,12 +366,10 @@ static int draw_curve(struct curve *v, const char *path, bool force)
 }
 
 int train_scaling_show(const struct scaling_request *q, const struct run_config *c,
-                       const struct config *shape, enum dtype held, double reached, bool force)
+                       const struct config *shape, enum dtype held, double flops, bool force)
 {
-    struct scaling s = {.c = c,
-                        .shape = shape,
-                        .held = held,
-                        .k = complete_cluster(&q->cluster, c, shape, reached)};
+    struct scaling s = {
+        .c = c, .shape = shape, .held = held, .k = complete_cluster(&q->cluster, flops)};
     struct scaling_layout best, given;
     struct curve curve;
     int rc = find_alone(&s);

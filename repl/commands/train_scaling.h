@@ -17,8 +17,8 @@ struct scaling_request {
 int train_scaling_words(struct scaling_request *q, char **words, int *n);
 /* On other ranks, with the same words: what these measure together. */
 void train_scaling_follow(char *const *words, int n);
-/* reached: the share of sgemm that training reaches. force: the file may be there. */
+/* flops: what training does a second here. force: the file may be there. */
 int train_scaling_show(const struct scaling_request *q, const struct run_config *c,
-                       const struct config *shape, enum dtype held, double reached, bool force);
+                       const struct config *shape, enum dtype held, double flops, bool force);
 
 #endif

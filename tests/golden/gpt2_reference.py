@@ -69,9 +69,9 @@ def activation(x, kind):
     }[kind]()
 
 
-def forward(config, weights, ids, dtype, kept=lambda a: a):
+def forward(config, weights, ids, dtype, kept=lambda a: a, product=torch.matmul):
     """Logits [T,V] and hidden states, [T,C] each: the embedding, then every layer's. What a
-    backward needs of a layer goes through `kept`."""
+    backward needs of a layer goes through `kept`, products with weights through `product`."""
     w = {name: t.to(dtype) for name, t in weights.items()}
     C, H, T = config["n_embd"], config["n_head"], len(ids)
     D, epsilon = config.get("head_size", C // H), config["layer_norm_epsilon"]
@@ -81,7 +81,7 @@ def forward(config, weights, ids, dtype, kept=lambda a: a):
     for i in range(config["n_layer"]):
         p = f"h.{i}."
         a = layer_norm(x, w[p + "ln_1.weight"], w[p + "ln_1.bias"], epsilon)
-        qkv = kept(a @ w[p + "attn.c_attn.weight"] + w[p + "attn.c_attn.bias"])
+        qkv = kept(product(a, w[p + "attn.c_attn.weight"]) + w[p + "attn.c_attn.bias"])
         q, k, v = (t.view(T, H, D).transpose(0, 1) for t in qkv.split(H * D, dim=1))
         scores = q @ k.transpose(1, 2)
         if config.get("scale_attn_weights", True):
@@ -90,17 +90,17 @@ def forward(config, weights, ids, dtype, kept=lambda a: a):
             scores = scores / (i + 1)
         att = torch.softmax(scores.masked_fill(unseen, float("-inf")), -1) @ v
         att = kept(att.transpose(0, 1).reshape(T, H * D))
-        x = kept(x + att @ w[p + "attn.c_proj.weight"] + w[p + "attn.c_proj.bias"])
+        x = kept(x + product(att, w[p + "attn.c_proj.weight"]) + w[p + "attn.c_proj.bias"])
         a = layer_norm(x, w[p + "ln_2.weight"], w[p + "ln_2.bias"], epsilon)
-        a = kept(a @ w[p + "mlp.c_fc.weight"] + w[p + "mlp.c_fc.bias"])
+        a = kept(product(a, w[p + "mlp.c_fc.weight"]) + w[p + "mlp.c_fc.bias"])
         a = activation(a, config["activation_function"])
-        x = kept(x + a @ w[p + "mlp.c_proj.weight"] + w[p + "mlp.c_proj.bias"])
+        x = kept(x + product(a, w[p + "mlp.c_proj.weight"]) + w[p + "mlp.c_proj.bias"])
         hidden.append(x)
     x = layer_norm(x, w["ln_f.weight"], w["ln_f.bias"], epsilon)
     head = w.get("lm_head.weight")
     if head is None or config.get("tie_word_embeddings", True):
         head = w["wte.weight"]
-    return x @ head.T, hidden
+    return product(x, head.T), hidden
 
 
 def write_reference(folder, config, weights, ids, positions, n_prompt, n_greedy=64, forward=forward):

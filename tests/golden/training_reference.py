@@ -32,8 +32,28 @@ CASES = {
     "quick-gelu": {"n_head": 1, "activation_function": "quick_gelu"},
     "tanh": {"activation_function": "tanh"},
     "few-heads": {"n_head": 2, "head_size": 5, "activation_function": "gelu_new"},
+    "bfloat16": {"activation_function": "gelu_new"},  # of the factors of products
     "more-heads": {"n_head": 3, "head_size": 17, "activation_function": "gelu_new"},
 }
+
+
+def to_bfloat16(a):
+    return a.to(torch.float32).to(torch.bfloat16).to(torch.float64)
+
+
+class Rounded(torch.autograd.Function):
+    """A product whose factors are rounded to bfloat16, and those of its gradients."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return to_bfloat16(a) @ to_bfloat16(b)
+
+    @staticmethod
+    def backward(ctx, d):
+        a, b = map(to_bfloat16, ctx.saved_tensors)
+        d = to_bfloat16(d)
+        return d @ b.T, a.T @ d
 
 
 def hashed(stream, n):
@@ -90,7 +110,9 @@ def main():
         ids = (hashed(100, B * T) % np.uint64(V)).astype(np.int64).reshape(B, T)
         labels = (hashed(101, B * T) % np.uint64(V)).astype(np.int64).reshape(B, T)
         labels[(hashed(102, B * T) % np.uint64(7) == 0).reshape(B, T)] = -100
-        logits = torch.cat([forward(config, weights, list(row), torch.float64)[0] for row in ids])
+        product = Rounded.apply if name == "bfloat16" else torch.matmul
+        logits = torch.cat([forward(config, weights, list(row), torch.float64, product=product)[0]
+                            for row in ids])
         loss = torch.nn.functional.cross_entropy(logits, torch.tensor(labels).reshape(-1))
         loss.backward()
         parts = [loss.detach().reshape(1), logits[-LOGITS:].detach().reshape(-1)]

@@ -34,6 +34,7 @@ void run_config_step(const struct run_config *c, const struct config *shape,
     out->taken = e->zero > 1 && e->replicas > 1;
     out->step_tokens = (int64_t)t->global_batch_size * t->sequence_length;
     out->matrices = (enum product_engine)e->matrices;
+    out->factors = (enum product_factors)t->matmul_precision;
     out->recompute = e->recompute;
     out->rts_activations = e->rts_activations;
     out->adapter = c->lora.rank > 0 ? &c->lora : NULL;

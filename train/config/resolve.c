@@ -4,6 +4,8 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/kernels/bf16_kernels.h"
+#include "model/kernels/product.h"
 #include "train/config/resolve_processes.h"
 #include "train/config/suggest.h"
 #include "train/eval/eval.h"
@@ -292,6 +294,42 @@ static int check_muon(const struct run_config *c)
     return 0;
 }
 
+/* The chains of such products are in groups (model/kernels/product.h), which neither windows nor
+ * processes may divide. */
+static int check_matmul(const struct run_config *c)
+{
+    const struct training_section *t = &c->training;
+    const struct execution_section *e = &c->execution;
+    if (t->matmul_precision != FACTORS_BFLOAT16)
+        return 0;
+    if (e->matrices == PRODUCT_OPENBLAS) {
+        err_set(ERR_UNSUPPORTED, "OpenBLAS multiplies in float32: matrices=auto, or "
+                                 "matmul_precision=float32");
+        return RUN_BLAME(c, RUN_ROW(execution.matrices), RUN_ROW(training.matmul_precision));
+    }
+    if (e->tensor_parallel > 1) {
+        err_set(ERR_UNSUPPORTED, "sums in bfloat16's order are not divided among processes: "
+                                 "tensor_parallel=1, or matmul_precision=float32");
+        return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel), RUN_ROW(training.matmul_precision));
+    }
+    const struct {
+        int value;
+        const char *name;
+        const struct setting *row;
+    } whole[] = {
+        {t->sequence_length, "sequence_length", RUN_ROW(training.sequence_length)},
+        {e->serialized_seq_len, "serialized_seq_len", RUN_ROW(execution.serialized_seq_len)}};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (whole[i].value % BF16_GROUP != 0) {
+            const int below = whole[i].value / BF16_GROUP * BF16_GROUP;
+            err_set(ERR_RANGE,
+                    "%s is %d, must be a multiple of %d for matmul_precision=bfloat16: %d",
+                    whole[i].name, whole[i].value, BF16_GROUP, below > 0 ? below : BF16_GROUP);
+            return RUN_BLAME(c, whole[i].row, RUN_ROW(training.matmul_precision));
+        }
+    return 0;
+}
+
 /* A rate chosen by the model's size. */
 static int resolve_auto_rate(struct run_config *c, const struct config *shape)
 {
@@ -347,6 +385,8 @@ static int resolve_sections(struct run_config *c, const struct config *shape, bo
     int rc = check_execution(c, shape);
     if (rc == 0)
         rc = check_muon(c);
+    if (rc == 0)
+        rc = check_matmul(c);
     if (rc == 0)
         rc = resolve_rates(c, shape);
     if (rc != 0)

@@ -30,6 +30,7 @@ struct training_section {
     float dropout;                             /* -1: as the model's config */
     float embd_pdrop, attn_pdrop, resid_pdrop; /* -1: as dropout */
     int precision; /* enum dtype of weights, gradients and activations: DTYPE_F32, DTYPE_F16 */
+    int matmul_precision; /* enum product_factors */
     double loss_scaling;     /* of the first step; 0: as the precision needs it */
     int auto_loss_scaling;   /* 0: in float16, 1 on, 2 off */
     int loss_scaling_growth; /* steps without overflow after which it doubles */

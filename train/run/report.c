@@ -24,7 +24,9 @@ static double sgemm_share(struct run *r)
     double flops = (double)y->windows * t->sequence_length * per_token / (y->hours * 3600);
     flops /= world_size(); /* what was measured is this rank's */
     if (r->sgemm_flops < flops)
-        r->sgemm_flops = fmax(r->sgemm_flops, speed_sgemm_estimate(&r->model->config, rows));
+        r->sgemm_flops =
+            fmax(r->sgemm_flops, speed_sgemm_estimate(&r->model->config, rows,
+                                                      (enum product_factors)t->matmul_precision));
     return r->sgemm_flops > 0 ? flops / r->sgemm_flops : 0;
 }
 

@@ -193,9 +193,14 @@ double speed_sgemm_flops(const struct config *c, int rows, int loss_rows)
     return blas_open() != 0 ? 0 : measure_engine(PRODUCT_OPENBLAS, c, rows, loss_rows);
 }
 
-double speed_sgemm_estimate(const struct config *c, int rows)
+double speed_sgemm_estimate(const struct config *c, int rows, enum product_factors factors)
 {
+    const enum product_factors was = product_factors();
+    product_set_factors(factors);
     const enum product_engine e = product_engine();
     rows = rows < LOOK_ROWS ? rows : LOOK_ROWS;
-    return e == PRODUCT_OPENBLAS ? speed_sgemm_flops(c, rows, 0) : measure_engine(e, c, rows, 0);
+    const double flops =
+        e == PRODUCT_OPENBLAS ? speed_sgemm_flops(c, rows, 0) : measure_engine(e, c, rows, 0);
+    product_set_factors(was);
+    return flops;
 }

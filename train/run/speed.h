@@ -5,6 +5,7 @@
  * operations per second a matrix product does here on products of the model's shapes.
  */
 #include "model/config.h"
+#include "model/kernels/product.h"
 
 /*
  * To train on one of T positions: three times the forward's 2 N + 2 L C T, N the weights
@@ -22,8 +23,8 @@ double speed_recompute_flops(const struct config *c, int n_layers);
  * no OpenBLAS, or interrupted.
  */
 double speed_sgemm_flops(const struct config *c, int rows, int loss_rows);
-/* The same of the engine in use (product.h), at a look: of the layers alone, over no more rows than
- * it takes to see it. */
-double speed_sgemm_estimate(const struct config *c, int rows);
+/* The same of the engine in use with these factors (product.h), at a look: of the layers alone, over
+ * no more rows than it takes to see it. Not while a job runs. */
+double speed_sgemm_estimate(const struct config *c, int rows, enum product_factors factors);
 
 #endif

@@ -17,7 +17,8 @@ static void low_rank_gradients(const struct backward_thread *p, const struct low
 {
     const struct backward *b = p->b;
     const int rows = b->rows, n = p->n_threads;
-    const struct product db = {.transpose_a = true,
+    const struct product db = {.float32 = true,
+                               .transpose_a = true,
                                .add = true,
                                .m = w->rank,
                                .n = w->N,
@@ -30,7 +31,8 @@ static void low_rank_gradients(const struct backward_thread *p, const struct low
                                .c = backward_gradient(b, w->b),
                                .ldc = w->N};
     product_share(&db, p->thread, n, p->scratch);
-    const struct product da = {.transpose_a = true,
+    const struct product da = {.float32 = true,
+                               .transpose_a = true,
                                .add = true,
                                .m = w->rank,
                                .n = w->K,
@@ -51,7 +53,8 @@ void backward_low_rank(const struct backward_thread *p, const struct low_rank *w
     const struct backward *b = p->b;
     const int rows = b->rows, n = p->n_threads;
     profile_set(PART_MATRICES);
-    const struct product du = {.transpose_b = true,
+    const struct product du = {.float32 = true,
+                               .transpose_b = true,
                                .m = rows,
                                .n = w->rank,
                                .k = w->N,
@@ -66,7 +69,8 @@ void backward_low_rank(const struct backward_thread *p, const struct low_rank *w
     x = low_rank_inner(w, &b->f->low_rank, b->f->dropout, x, b->seqs, b->n_seqs, p->thread, n,
                        p->scratch);
     low_rank_gradients(p, w, x, dy);
-    const struct product dropped = {.m = rows,
+    const struct product dropped = {.float32 = true,
+                                    .m = rows,
                                     .n = w->K,
                                     .k = w->rank,
                                     .alpha = 1,

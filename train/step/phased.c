@@ -388,7 +388,7 @@ int phased_run(struct phased_step *k, struct step_result *sums, float scale,
     struct step *x = k->step;
     const int64_t n = count_units(k);
     int rc = 0;
-    product_select(x->config.matrices);
+    product_select(x->config.matrices, x->config.factors);
     x->forward.dropout = &x->dropout;
     x->backward.n_seqs = x->config.batch;
     x->backward.rows = x->config.batch * x->config.length;

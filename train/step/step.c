@@ -35,7 +35,7 @@ int step_new(struct step **out, struct weights *w, const struct step_config *s)
     x->config.adapter = w->adapter == NULL ? NULL : &w->adapter->config;
     x->weights = w;
     x->n_trainable = weights_trainable(w).n;
-    int rc = product_select(s->matrices);
+    int rc = product_select(s->matrices, s->factors);
     if (rc == 0)
         rc = step_config_check(s, &w->view.config, x->recompute);
     if (rc == 0)
@@ -298,7 +298,7 @@ void step_run_pieces(void *arg, int thread, int n_threads)
 
 void step_enter_slot(struct step *x, struct slot *s, bool backward)
 {
-    product_select(x->config.matrices);
+    product_select(x->config.matrices, x->config.factors);
     x->slot = s;
     x->dropout.sequence = s->sequence;
     x->forward.dropout = backward ? &x->dropout : NULL;

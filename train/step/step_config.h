@@ -22,6 +22,7 @@ struct dropout_config {
 
 struct step_config {
     enum product_engine matrices;
+    enum product_factors factors;
     int batch, length;     /* at most `batch` sequences of at most `length` positions */
     const char *recompute; /* layers that save only their input and are recomputed in the
                               backward: "none" (or NULL), "all" (or "layers"), or a list

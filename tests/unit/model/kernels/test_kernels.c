@@ -112,7 +112,7 @@ static const char *as_wished(void)
 static void test_tables(void **state)
 {
     (void)state;
-    static const char *const all[] = {"portable", "avx2", "avx512"};
+    static const char *const all[] = {"portable", "avx2", "avx512", "amx"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strstr(kernels_names(), all[i]) == NULL)
             printf("# left out: table %s, which this machine does not have\n", all[i]);

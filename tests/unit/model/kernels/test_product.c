@@ -3,11 +3,13 @@
 #include "tests/lib/normal.h"
 #include "tests/lib/test.h"
 
+#include "model/base/half.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/kernels/kernels.h"
 #include "model/kernels/product.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,6 +17,7 @@ enum { GAP = 5 /* floats behind a row that are nobody's */, MAX_THREADS = 4 };
 
 struct trial {
     struct product p;
+    bool bf16;
     float *a, *b, *c, *want;
     size_t size_c;
     int *finished; /* [m,n], how often, and often if its chain was not at its end */
@@ -40,9 +43,46 @@ static void count_finished(void *user, int row, int rows, int col, int cols)
         }
 }
 
+/* A factor as the trial's products take it. */
+static float factor(const struct trial *t, float x)
+{
+    if (!t->bf16)
+        return x;
+    return fabsf(x) < FLT_MIN ? copysignf(0, x) : bf16_to_f32(bf16_from_f32(x));
+}
+
+static float factor_a(const struct trial *t, int i, int l)
+{
+    return factor(t, t->p.alpha * t->a[t->p.transpose_a ? l * t->p.lda + i : i * t->p.lda + l]);
+}
+
+static float factor_b(const struct trial *t, int l, int j)
+{
+    return factor(t, t->b[t->p.transpose_b ? j * t->p.ldb + l : l * t->p.ldb + j]);
+}
+
+/* In groups of 32, the even and the odd elements of each apart. */
+static float bf16_chain(const struct trial *t, int i, int j, float acc)
+{
+    for (int l = 0; l < t->p.k; l += 32) {
+        float sum[2] = {0};
+        for (int x = l; x < l + 32 && x < t->p.k; x++)
+            sum[x % 2] = fmaf(factor_a(t, i, x), factor_b(t, x, j), sum[x % 2]);
+        acc += sum[0] + sum[1];
+    }
+    return acc;
+}
+
+static float f32_chain(const struct trial *t, int i, int j, float acc)
+{
+    for (int l = 0; l < t->p.k; l++)
+        acc = fmaf(factor_a(t, i, l), factor_b(t, l, j), acc);
+    return acc;
+}
+
 /* alpha is a power of two, so that nothing hangs on when it is multiplied. */
 static void open_trial(struct trial *t, bool transpose_a, bool transpose_b, bool add, int m, int n,
-                       int k)
+                       int k, bool bf16)
 {
     const int rows_a = transpose_a ? k : m, rows_b = transpose_b ? n : k;
     *t = (struct trial){.p = {.transpose_a = transpose_a,
@@ -55,7 +95,8 @@ static void open_trial(struct trial *t, bool transpose_a, bool transpose_b, bool
                               .lda = (transpose_a ? m : k) + GAP,
                               .ldb = (transpose_b ? k : n) + GAP,
                               .ldc = n + GAP,
-                              .finish = count_finished}};
+                              .finish = count_finished},
+                        .bf16 = bf16};
     t->size_c = (size_t)m * (size_t)t->p.ldc;
     t->p.a = t->a = normals((size_t)rows_a * (size_t)t->p.lda, 1);
     t->p.b = t->b = normals((size_t)rows_b * (size_t)t->p.ldb, 2);
@@ -64,12 +105,8 @@ static void open_trial(struct trial *t, bool transpose_a, bool transpose_b, bool
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++) {
             float *acc = &t->want[i * t->p.ldc + j];
-            *acc = add ? *acc : 0;
-            for (int l = 0; l < k; l++) {
-                float a = t->a[transpose_a ? l * t->p.lda + i : i * t->p.lda + l];
-                float b = t->b[transpose_b ? j * t->p.ldb + l : l * t->p.ldb + j];
-                *acc = fmaf(t->p.alpha * a, b, *acc);
-            }
+            const float from = add ? *acc : 0;
+            *acc = bf16 ? bf16_chain(t, i, j, from) : f32_chain(t, i, j, from);
         }
     t->finished = mem_array((size_t)(m * n), sizeof *t->finished);
     for (int i = 0; i < MAX_THREADS; i++)
@@ -112,14 +149,14 @@ static const struct {
               {1030, 17, 20}, {29, 64, 1},   {2, 257, 90},   {100, 16, 3},
               {6, 15, 770},   {61, 61, 61},  {30, 300, 390}, {1030, 270, 3}};
 
-static void every_element_is_one_chain(void **state)
+static void multiply_in_all_ways(bool bf16)
 {
-    (void)state;
-    product_select(PRODUCT_OWN);
+    product_select(PRODUCT_OWN, bf16 ? FACTORS_BFLOAT16 : FACTORS_FLOAT32);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes * 8; i++) {
         struct trial t;
         const size_t shape = i / 8;
-        open_trial(&t, i & 1, i & 2, i & 4, shapes[shape].m, shapes[shape].n, shapes[shape].k);
+        open_trial(&t, i & 1, i & 2, i & 4, shapes[shape].m, shapes[shape].n, shapes[shape].k,
+                   bf16);
         for (int threads = 1; threads <= MAX_THREADS; threads++) {
             assert_ok(par_open(threads, false));
             for (int set = 0; kernels_nth_name(set) != NULL; set++) {
@@ -134,14 +171,26 @@ static void every_element_is_one_chain(void **state)
     par_close();
 }
 
+static void every_element_is_one_chain(void **state)
+{
+    (void)state;
+    multiply_in_all_ways(false);
+}
+
+static void factors_in_bfloat16_have_the_order_of_amx(void **state)
+{
+    (void)state;
+    multiply_in_all_ways(true);
+}
+
 /* In its own order, and within what rounding allows. */
 static void openblas_multiplies_the_same(void **state)
 {
     (void)state;
-    product_select(PRODUCT_OPENBLAS);
+    product_select(PRODUCT_OPENBLAS, FACTORS_FLOAT32);
     for (int i = 0; i < 8; i++) {
         struct trial t;
-        open_trial(&t, i & 1, i & 2, i & 4, 70, 90, 300);
+        open_trial(&t, i & 1, i & 2, i & 4, 70, 90, 300, false);
         for (int threads = 1; threads <= MAX_THREADS; threads++) {
             assert_ok(par_open(threads, false));
             run_trial(&t);
@@ -150,28 +199,29 @@ static void openblas_multiplies_the_same(void **state)
         }
         close_trial(&t);
     }
-    product_select(PRODUCT_AUTO);
+    product_select(PRODUCT_AUTO, FACTORS_FLOAT32);
     par_close();
 }
 
 static void automatic_is_own_where_kernels_are_fast(void **state)
 {
     (void)state;
-    product_select(PRODUCT_AUTO);
+    product_select(PRODUCT_AUTO, FACTORS_FLOAT32);
     for (int set = 0; kernels_nth_name(set) != NULL; set++) {
         assert_ok(kernels_select(kernels_nth_name(set)));
         assert_int_equal(product_engine(), set == 0 ? PRODUCT_OPENBLAS : PRODUCT_OWN);
     }
     assert_ok(kernels_select("auto"));
-    product_select(PRODUCT_OWN);
+    product_select(PRODUCT_OWN, FACTORS_FLOAT32);
     assert_int_equal(product_engine(), PRODUCT_OWN);
-    product_select(PRODUCT_AUTO);
+    product_select(PRODUCT_AUTO, FACTORS_FLOAT32);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_element_is_one_chain),
+        cmocka_unit_test(factors_in_bfloat16_have_the_order_of_amx),
         cmocka_unit_test(openblas_multiplies_the_same),
         cmocka_unit_test(automatic_is_own_where_kernels_are_fast),
     };

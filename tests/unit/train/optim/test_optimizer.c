@@ -212,7 +212,7 @@ static void bits_do_not_depend_on_the_team(void **state)
     const size_t n = first.n;
     float *start = mem_array(n, sizeof *start), *grads = mem_array(n, sizeof *grads);
     memcpy(start, first.data, n * sizeof *start);
-    product_select(PRODUCT_OWN); /* OpenBLAS's, for portable kernels, have bits of their own */
+    product_select(PRODUCT_OWN, FACTORS_FLOAT32); /* OpenBLAS's, for portable kernels, have bits of their own */
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
         struct optimizer *o = NULL, *again = NULL;
         memcpy(first.data, start, n * sizeof *start);
@@ -244,7 +244,7 @@ static void bits_do_not_depend_on_the_team(void **state)
         optimizer_free(o);
     }
     assert_memory_not_equal(first.data, start, n * sizeof *start);
-    product_select(PRODUCT_AUTO);
+    product_select(PRODUCT_AUTO, FACTORS_FLOAT32);
     par_close();
     weights_release(&first);
     mem_free(start);

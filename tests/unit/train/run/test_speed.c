@@ -29,7 +29,7 @@ static double measure_disturbed(int n)
 {
     disturbed = n;
     looks = 0;
-    return speed_sgemm_estimate(&tiny, 48);
+    return speed_sgemm_estimate(&tiny, 48, FACTORS_FLOAT32);
 }
 
 /* Three looks at a product of microseconds are over before what disturbs them is: then a step was

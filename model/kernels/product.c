@@ -177,12 +177,19 @@ static void multiply_row_tile(const struct product_work *w, const struct product
         w->p->finish(w->p->user, i, R, b->j, b->cols);
 }
 
+/* Packed elements of half the size leave room for twice as many, and sums are met half as often. */
+static int longest_part(const struct product_work *w)
+{
+    return w->bf16 == NULL ? PART : PART * (int)(sizeof(float) / w->bf16->element);
+}
+
 /* Rows i0 .. i1 - 1, at most ROWS, and columns j0 .. j1 - 1. */
 static void multiply_rows(const struct product_work *w, int i0, int i1, int j0, int j1)
 {
     const struct product *p = w->p;
     const int n_tiles = (i1 - i0 + w->tile_rows - 1) / w->tile_rows;
-    const int n_parts = (p->k + PART - 1) / PART, unit = w->bf16 != NULL ? BF16_GROUP : 1;
+    const int part_k = longest_part(w), unit = w->bf16 != NULL ? BF16_GROUP : 1;
+    const int n_parts = (p->k + part_k - 1) / part_k;
     for (int part = 0; part < n_parts; part++) {
         int l, l_end, first, last;
         par_split((p->k + unit - 1) / unit, part, n_parts, &l, &l_end);

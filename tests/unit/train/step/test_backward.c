@@ -4,6 +4,7 @@
 #include "tests/lib/hashed.h"
 #include "tests/lib/normal.h"
 #include "tests/lib/test.h"
+#include "tests/lib/thin.h"
 
 #include "model/base/file.h"
 #include "model/base/mem.h"
@@ -283,6 +284,8 @@ static void gradients_are_central_differences(void **state)
     (void)state;
     for (int i = 0; i < 4 + N_ACTIVATIONS; i++) {
         struct fixture x;
+        if (!thin_runs(i, 3))
+            continue;
         enum activation activation = i < 4 ? i >= 2 : (enum activation)(i - 4);
         open_fixture(&x, i % 2 == 0, activation);
         struct step_config s = plain(B);
@@ -398,7 +401,8 @@ static void any_head_size(void **state)
         open_shape(&x, i % 2 == 0, ACTIVATION_GELU_TANH, shapes[i][0], shapes[i][1]);
         struct step_config s = plain(B);
         s.dropout.attn = 0.1f;
-        central_differences(&x, &s);
+        if (thin_runs((int)i, 4))
+            central_differences(&x, &s);
         float *expected = mem_array(x.w.n, sizeof *expected), *got = mem_array(x.w.n, sizeof *got);
         assert_ok(par_open(1, false));
         struct step_result first = run(&x, &s, B, 0.01f, expected);

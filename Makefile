@@ -87,7 +87,7 @@ endif
 
 # Where the model that ships and the parts are looked for when they are not beside the program.
 $(OUT)/weights/bundled/bundled.o $(OUT)/model/base/part.o: CFLAGS += -DPREFIX='"$(PREFIX)"'
-$(OUT)/model/kernels/%.o $(OUT)/sampling/%.o $(OUT)/model/base/rng.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
+$(OUT)/model/kernels/%.o $(OUT)/sampling/%.o $(OUT)/train/optim/%.o $(OUT)/model/base/rng.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
 # One file each may use an instruction set; the table in kernels.c chooses at run time.
 $(OUT)/model/kernels/kernels_avx2.o: CFLAGS += -mavx2 -mfma -mf16c
 $(OUT)/model/kernels/kernels_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c

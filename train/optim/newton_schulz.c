@@ -98,14 +98,17 @@ struct symmetric_block {
 static void finish_symmetric(void *user, int row, int rows, int col, int cols)
 {
     const struct symmetric_block *b = user;
-    const size_t r = (size_t)b->r, at = (size_t)b->first;
-    for (size_t i = at + (size_t)row; i < at + (size_t)(row + rows); i++)
-        for (size_t k = at + (size_t)col; k < at + (size_t)(col + cols); k++) {
-            if (b->term != NULL)
-                b->of[i * r + k] += b->by * b->term[i * r + k];
-            if (k >= at + (size_t)b->rows)
-                b->of[k * r + i] = b->of[i * r + k];
-        }
+    const size_t r = (size_t)b->r, at = (size_t)b->first, below = at + (size_t)b->rows;
+    const size_t top = at + (size_t)row, bottom = top + (size_t)rows,
+                 end = at + (size_t)(col + cols);
+    size_t left = at + (size_t)col;
+    for (size_t i = top; i < bottom && b->term != NULL; i++)
+        for (size_t k = left; k < end; k++)
+            b->of[i * r + k] += b->by * b->term[i * r + k];
+    left = left < below ? below : left;
+    for (size_t k = left; k < end; k++)
+        for (size_t i = top; i < bottom; i++)
+            b->of[k * r + i] = b->of[i * r + k];
 }
 
 /* out = alpha A A' + by term, A [r,k] with A A' or, A being symmetric too, A A. */

@@ -185,7 +185,7 @@ const struct command command_table[] = {
  .summary = "run a command and show where its time went",
  .help = "Run COMMAND, any of these commands, and write FILE as a Chrome trace, which ui.perfetto.dev opens: the layers, "
          "kernels and barriers of each thread, the exchange with other processes, the phases of training, the data loader, and GFLOP/s and GB/s. A table shows "
-         "where the time went and its share of what the machine can do; in the shell the table is on standard error. "
+         "where the time went and its share of what the machine can do in float32; in the shell the table is on standard error. "
          "Ctrl-C stops COMMAND and keeps the trace so far. Of several processes, FILE has rank 0. "
          "`profile FILE generate TEXT` profiles an answer.",
  .examples = "profile trace.json generate Once upon a time\nprofile trace.json train finetune data=my.txt steps=5\nprofile trace.json eval my.txt",

@@ -10,8 +10,8 @@
  *     for i = 0 .. 15: even = fma(A[2 i], B[2 i], even); odd = fma(A[2 i + 1], B[2 i + 1], odd)
  *     acc = acc + (even + odd)
  *
- * Rounding is to nearest even. Subnormal numbers count as 0, as factors, sums and results, on x86;
- * elsewhere they do not.
+ * Rounding is to nearest even. Subnormal factors count as 0. So do subnormal sums and results on
+ * x86; elsewhere these stay, which is the one difference between processors.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -21,8 +21,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct kernels sets[MAX_SETS];
 static int n_sets;
 static char names[64];
-static int
-    automatic; /* the set that "auto" stands for; n_sets: the environment names none of ours */
+/* The set that "auto" stands for; n_sets: the environment names none of ours. */
+static int automatic;
 static _Atomic(const struct kernels *) active;
 
 static void add_set(void (*fill)(struct kernels *))

@@ -4,7 +4,8 @@
  * Selection of the instruction set: portable C, AVX2 (with FMA and F16C), AVX-512, or AVX-512 with
  * the matrix registers of AMX. A set is a group of tables of functions, one table for each use:
  * matrix_kernels.h, bf16_kernels.h, row_kernels.h, attention_kernels.h, sampling_kernels.h,
- * training_kernels.h, optimizer_kernels.h and peak_kernels.h. All sets give the same bits for the same arguments, except for NaN payloads:
+ * training_kernels.h, optimizer_kernels.h and peak_kernels.h. All sets give the same bits for the
+ * same arguments, except for NaN payloads:
  *
  * - where a formula says fma, every set rounds once, and operations run in the formula's order;
  * - a sum or maximum over x[0..n-1] runs in 16 virtual lanes, lane l taking x[l], x[l + 16], ...

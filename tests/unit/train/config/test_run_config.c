@@ -295,15 +295,13 @@ static void what_does_not_go_together_names_its_lines(void **state)
          "matmul_precision=bfloat16: 32"},
         {"matmul_precision: medium\nsequence_length: 64\nserialized_seq_len: 100\n", NULL,
          "my.yaml line 3 and my.yaml line 1: serialized_seq_len is 100, must be a multiple of 32 "
-         "for "
-         "matmul_precision=bfloat16: 96"},
+         "for matmul_precision=bfloat16: 96"},
         {"matmul_precision: bfloat16\nmatrices: openblas\n", NULL,
          "my.yaml line 2 and my.yaml line 1: OpenBLAS multiplies in float32: matrices=auto, or "
          "matmul_precision=float32"},
         {"matmul_precision: bfloat16\ntensor_parallel: 2\n", NULL,
          "my.yaml line 2 and my.yaml line 1: sums in bfloat16's order are not divided among "
-         "processes: "
-         "tensor_parallel=1, or matmul_precision=float32"},
+         "processes: tensor_parallel=1, or matmul_precision=float32"},
         {"rts_activations: on\nrecompute: all\n", NULL,
          "my.yaml line 1: rts_activations is on, but tensor_parallel is 1, and one process keeps "
          "all: tensor_parallel=2 or more, or rts_activations=off"},

@@ -212,7 +212,8 @@ static void bits_do_not_depend_on_the_team(void **state)
     const size_t n = first.n;
     float *start = mem_array(n, sizeof *start), *grads = mem_array(n, sizeof *grads);
     memcpy(start, first.data, n * sizeof *start);
-    product_select(PRODUCT_OWN, FACTORS_FLOAT32); /* OpenBLAS's, for portable kernels, have bits of their own */
+    /* OpenBLAS's, for portable kernels, have bits of their own. */
+    product_select(PRODUCT_OWN, FACTORS_FLOAT32);
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
         struct optimizer *o = NULL, *again = NULL;
         memcpy(first.data, start, n * sizeof *start);

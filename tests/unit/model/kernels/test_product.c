@@ -6,6 +6,7 @@
 #include "model/base/half.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/base/rng.h"
 #include "model/kernels/kernels.h"
 #include "model/kernels/product.h"
 
@@ -183,6 +184,102 @@ static void factors_in_bfloat16_have_the_order_of_amx(void **state)
     multiply_in_all_ways(true);
 }
 
+/* What hangs on subnormals, rounding, overflow and NaN: at random from a few numbers, or around one
+ * exponent, where products of two are subnormal at 63 and infinite at 191. */
+static float awkward_number(uint64_t stream, uint64_t i, int exponent)
+{
+    static const uint32_t few[] = {0x00000000, 0x80000000, 0x00000001, 0x807fffff, 0x00800000,
+                                   0x00ffffff, 0x3f807fff, 0x3f808000, 0xbf818000, 0x7f7f7fff,
+                                   0xff7fffff, 0x7f800000, 0xff800000, 0x7f800001, 0xffc00000};
+    uint32_t bits[4];
+    rng_words(bits, 7, stream, i);
+    if (exponent < 0)
+        return float_of_bits(few[bits[0] % (sizeof few / sizeof *few)]);
+    return float_of_bits((bits[0] & 0x807fffff) | ((uint32_t)exponent + bits[1] % 4) << 23);
+}
+
+/* Of sums that products of two such numbers change. */
+static int sum_exponent(int exponent)
+{
+    const int e = 2 * exponent - 127;
+    return exponent < 0 ? exponent : e < 0 ? 0 : e > 251 ? 251 : e;
+}
+
+/* C as `want`, NaN being NaN whatever its payload. */
+static void expect_same_bits(const struct trial *t, const char *set)
+{
+    for (size_t i = 0; i < t->size_c; i++)
+        if (float_bits(t->c[i]) != float_bits(t->want[i]) && !(isnan(t->c[i]) && isnan(t->want[i])))
+            fail_msg("%s, element %zu of %d x %d x %d: %08x, expected %08x", set, i, t->p.m, t->p.n,
+                     t->p.k, float_bits(t->c[i]), float_bits(t->want[i]));
+}
+
+/* With portable C, whose order factors_in_bfloat16_have_the_order_of_amx knows. */
+static void sets_agree_on_awkward_factors(void **state)
+{
+    (void)state;
+    static const int exponents[] = {-1, 0, 1, 62, 63, 126, 190, 251};
+    static const float alphas[] = {1, 0.3f, 1e30f, 1e-30f, 1e-39f};
+    enum { M = 37, N = 50, K = 75, WAYS = 8, N_EXPONENTS = sizeof exponents / sizeof *exponents };
+    assert_ok(product_select(PRODUCT_OWN, FACTORS_BFLOAT16));
+    assert_ok(par_open(2, false));
+    for (int way = 0; way < WAYS * N_EXPONENTS; way++) {
+        const int exponent = exponents[way / WAYS];
+        struct trial t;
+        open_trial(&t, way & 1, way & 2, way & 4, M, N, K, true);
+        t.p.alpha = alphas[way % 5];
+        t.p.finish = NULL;
+        for (size_t i = 0; i < (size_t)(t.p.transpose_a ? K : M) * (size_t)t.p.lda; i++)
+            t.a[i] = awkward_number(1, i, exponent);
+        for (size_t i = 0; i < (size_t)(t.p.transpose_b ? N : K) * (size_t)t.p.ldb; i++)
+            t.b[i] = awkward_number(2, i, exponent);
+        for (int set = 0; kernels_nth_name(set) != NULL; set++) {
+            assert_ok(kernels_select(kernels_nth_name(set)));
+            for (size_t i = 0; i < t.size_c; i++)
+                t.c[i] = awkward_number(3, i, sum_exponent(exponent));
+            par_run(run_share, &t);
+            if (set == 0)
+                memcpy(t.want, t.c, t.size_c * sizeof *t.c);
+            expect_same_bits(&t, kernels_nth_name(set));
+        }
+        close_trial(&t);
+    }
+    assert_ok(kernels_select("auto"));
+    assert_ok(product_select(PRODUCT_AUTO, FACTORS_FLOAT32));
+    par_close();
+}
+
+/* An adapter's products. */
+static void a_product_may_stay_in_float32(void **state)
+{
+    (void)state;
+    struct trial t;
+    open_trial(&t, false, true, true, 40, 48, 70, false);
+    t.p.float32 = true;
+    assert_ok(product_select(PRODUCT_OWN, FACTORS_BFLOAT16));
+    assert_ok(par_open(2, false));
+    for (int set = 0; kernels_nth_name(set) != NULL; set++) {
+        assert_ok(kernels_select(kernels_nth_name(set)));
+        run_trial(&t);
+        assert_memory_equal(t.c, t.want, t.size_c * sizeof *t.c);
+    }
+    assert_ok(kernels_select("auto"));
+    assert_ok(product_select(PRODUCT_AUTO, FACTORS_FLOAT32));
+    par_close();
+    close_trial(&t);
+}
+
+static void openblas_has_no_bfloat16(void **state)
+{
+    (void)state;
+    assert_ok(product_select(PRODUCT_OWN, FACTORS_FLOAT32));
+    assert_int_equal(product_select(PRODUCT_OPENBLAS, FACTORS_BFLOAT16), ERR_RANGE);
+    assert_string_equal(err_text(), "products in bfloat16 are our own: matrices=own");
+    assert_int_equal(product_engine(), PRODUCT_OWN);
+    assert_int_equal(product_factors(), FACTORS_FLOAT32);
+    assert_ok(product_select(PRODUCT_AUTO, FACTORS_FLOAT32));
+}
+
 /* In its own order, and within what rounding allows. */
 static void openblas_multiplies_the_same(void **state)
 {
@@ -222,6 +319,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_element_is_one_chain),
         cmocka_unit_test(factors_in_bfloat16_have_the_order_of_amx),
+        cmocka_unit_test(sets_agree_on_awkward_factors),
+        cmocka_unit_test(a_product_may_stay_in_float32),
+        cmocka_unit_test(openblas_has_no_bfloat16),
         cmocka_unit_test(openblas_multiplies_the_same),
         cmocka_unit_test(automatic_is_own_where_kernels_are_fast),
     };

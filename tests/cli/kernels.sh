@@ -24,7 +24,8 @@ has_flags avx512f avx512bw avx512dq avx512vl && cores+=(SkylakeX)
 kernels=(portable)
 has_flags avx2 fma f16c && kernels+=(avx2)
 has_flags avx512f avx512bw avx512dq avx512vl && kernels+=(avx512)
-has_flags amx_tile amx_bf16 avx512_bf16 && kernels+=(amx)
+# A system may show AMX and not lend its registers.
+has_flags amx_tile amx_bf16 avx512_bf16 && PRATTLE_KERNELS=none "$PRATTLE" -p x 2>&1 | grep -qw amx && kernels+=(amx)
 for core in "${cores[@]}"; do under "OpenBLAS's $core" "OPENBLAS_CORETYPE=$core"; done
 for k in "${kernels[@]}"; do under "kernels $k" "PRATTLE_KERNELS=$k"; done
 finish

@@ -95,4 +95,16 @@ for precision in float32 float16; do
     is "muon, $precision, stopped at step 9 and gone on in micro-batches of 2" "${expected[muon]}" "$(digest run)"
     rm -rf run
 done
+# With weights in float16; and beside an adapter, whose own products are not rounded.
+declare -A mixed=([float16]=78afd2e508b2be0f [lora]=791807aceceeeb3f)
+for kind in float16 lora; do
+    case $kind in
+    lora) extra=(lora.rank=4 lora_dropout=0.1) ;;
+    *) extra=(precision=$kind) ;;
+    esac
+    extra+=(matmul_precision=bfloat16 sequence_length=64)
+    same() { ordered run "${extra[@]}" "${@:2}" >log 2>&1; is "bfloat16, $kind, $1" "${mixed[$kind]}" "$(digest run)"; rm -rf run; }
+    same "two threads" --threads 2
+    same "micro-batches of 1, kernels portable" micro_batch_size=1 gradient_accumulation=8 --kernels portable
+done
 finish

@@ -44,6 +44,9 @@ one muon micro_batch_size=2 optimizer=muon >/dev/null
 many 2 stages micro_batch_size=1 layers_per_device=[4,4] virtual_stages=4 optimizer=muon save_every=6 >/dev/null 2>err
 is "with Muon, four chunks" "$(digest muon)" "$(digest stages)"
 rm -rf muon stages
+one whole micro_batch_size=2 optimizer=muon matmul_precision=bfloat16 >/dev/null
+many 2 some micro_batch_size=1 layers_per_device=[3,5] virtual_stages=3 optimizer=muon matmul_precision=bfloat16 >/dev/null 2>err
+is "and with factors in bfloat16" "$(digest whole)" "$(digest some)"
 # devices: the rows of a table, without bytes.
 devices() { grep -E '^  [0-9] ' | tr -s ' ' | sed -E 's/ [0-9.]+ MiB$//'; }
 is "a table says who has what" " 0 $(hostname) 0-1, 4-5 embedding and head

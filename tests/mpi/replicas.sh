@@ -37,6 +37,9 @@ for precision in float32 float16; do
 done
 has "but not by parts of it" "muon's matrices are not divided among replicas: zero=0, or optimizer=adamw" \
     "$(many 2 some micro_batch_size=1 optimizer=muon zero=1 2>&1)"
+one whole micro_batch_size=2 matmul_precision=bfloat16 >/dev/null
+many 3 some micro_batch_size=1 matmul_precision=bfloat16 zero=2 >/dev/null 2>err
+is "with factors in bfloat16" "$(digest whole)" "$(digest some)"
 one whole micro_batch_size=1 log_activations_every=10 >log 2>err
 many 3 some micro_batch_size=1 log_activations_every=10 >log3 2>err
 figures() { grep activation "$1/metrics.jsonl" | grep -oE '"[^"]*":-?[0-9][-+0-9.e]*' | awk -F '":' '{printf "%s %.6g\n", $1, $2}'; }

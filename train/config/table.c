@@ -110,7 +110,7 @@ static const struct setting table[] = {
  .more = "Sums are float32. With both moments float32 takes 16 bytes per parameter, float16 10"},
 {.group = "training", .name = "matmul_precision", .also = "float32_matmul_precision", .type = SETTING_CHOICE, .offset = T(matmul_precision), .choices = CHOICES("float32|fp32|highest", "bfloat16|bf16|medium"),
  .help = "what factors of matrix products are rounded to",
- .more = "bfloat16: several times as fast on processors with AMX (Xeon of 2023 or later), three quarters as fast as float32 elsewhere. Weights, sums, gradients, attention and adapters stay as precision says, and the results are the same, bit for bit, on every machine. Needs a sequence_length that is a multiple of 32; not with tensor_parallel"},
+ .more = "bfloat16: several times as fast on processors with AMX (Xeon Scalable of 2023 or later), three quarters as fast as float32 with AVX2 or AVX-512, far slower without. Muon's own products are rounded too; sums and adapters stay float32, weights, gradients and attention as precision says. The results are the same, bit for bit, on every x86-64 processor. Needs a sequence_length that is a multiple of 32; not with tensor_parallel"},
 {.group = "training", .name = "loss_scaling", .holds_from = RUN_HOLDS_FROM_STEP, .type = SETTING_DOUBLE, .offset = T(loss_scaling), .max = 1e7, .argument = "X",
  .help = "loss scale; 0: by precision",
  .more = "0: 1 in float32; in float16 65536 at first, or a constant 1024 without auto_loss_scaling"},

@@ -40,7 +40,7 @@ static double reached_share(const struct run_config *c)
 }
 
 /* What training does a second, and in *sgemm what matrix products do. With factors in bfloat16
- * these are faster, and the rest is not. */
+ * these are faster, and the rest is not. Both 0: interrupted. */
 static double planned_flops(const struct run_config *c, const struct config *shape, double *sgemm)
 {
     const struct training_section *t = &c->training;
@@ -49,6 +49,8 @@ static double planned_flops(const struct run_config *c, const struct config *sha
     *sgemm = t->matmul_precision == FACTORS_BFLOAT16
                  ? speed_sgemm_estimate(shape, rows, FACTORS_BFLOAT16)
                  : single;
+    if (single == 0 || *sgemm == 0)
+        return *sgemm = 0;
     return 1 / (1 / *sgemm + (1 / reached_share(c) - 1) / single);
 }
 
@@ -73,9 +75,11 @@ static int time_plan(const struct run_config *c, const struct config *shape, uin
     if (flops > 0 && left_s > 0)
         return buf_printf(out,
                           "  time: about %s, %.0f step%s, %.0f tokens/s at %.0f %% of the %.0f "
-                          "GFLOP/s of sgemm here\n",
+                          "GFLOP/s of %s here\n",
                           duration_text(time, left_s), steps, steps == 1 ? "" : "s", rate,
-                          100 * flops / sgemm, sgemm / 1e9);
+                          sgemm > 0 ? 100 * flops / sgemm : 0, sgemm / 1e9,
+                          t->matmul_precision == FACTORS_BFLOAT16 ? "products in bfloat16"
+                                                                  : "sgemm");
     return 0;
 }
 

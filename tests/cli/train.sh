@@ -145,6 +145,8 @@ for words in recompute=all all.yaml all.json; do
 done
 has "steps given take the place of a preset's epochs" "all: 7 steps" \
     "$("$PRATTLE" train finetune data="$TEXT" steps=7 --plan --model $MODEL)"
+has "the speed of products is that of the run's" "GFLOP/s of products in bfloat16 here" \
+    "$(train planned sequence_length=64 matmul_precision=bfloat16 --plan)"
 has "and refuses what the run would: a folder with a run" "has a checkpoint of step" "$(train whole --plan 2>&1)"
 has "a folder that cannot be" "Not a directory" "$(train "$TEXT/run" --plan 2>&1)"
 has "an evaluation without its file" "lambada_test.jsonl not found" "$(train planned eval=lambada --plan 2>&1)"

@@ -29,7 +29,8 @@ struct metrics {
     double loss, accuracy;
     double learning_rate, grad_norm;    /* of the last step */
     double tokens_per_s, samples_per_s; /* since the last line */
-    double share;      /* of the machine's sgemm speed; 0: not measured, a step being too small */
+    double share;      /* of the speed of matrix products here (speed_sgemm_estimate); 0: not
+                          measured, a step being too small */
     double waited;     /* share of the time that waited_rank waited for others; 0: none for long */
     int waited_rank;
     double step_s;     /* the clock's, a step since the last line; 0: not known */

@@ -11,8 +11,8 @@
 
 #include <math.h>
 
-/* Of the machine's sgemm speed, which is measured once, and again where something else had the
- * processors then: no step is faster. */
+/* Of the machine's sgemm speed, its factors rounded as the run's are, which is measured once, and
+ * again where something else had the processors then: no step is faster. */
 static double sgemm_share(struct run *r)
 {
     const struct training_section *t = &r->config.training;

@@ -91,6 +91,14 @@ for folder in prompt mpirun rank; do
     has "  which is whole ($folder)" "[finished at step" "$(loadable $folder)"
 done
 
+# The folder of all mpiruns is there for the next, which may begin while a last one is cleaned up after.
+top=$(mpirun --quiet -np 1 sh -c 'echo $OMPI_MCA_orte_top_session_dir')
+ranks 2 tokens --model $MODEL word >/dev/null 2>&1
+mkdir -p "$top"
+sleep 0.6 # longer than a cleaner lives
+is "who cleans up behind mpirun leaves the next one's folder there" "$top" "$(ls -d "$top" 2>&1)"
+rmdir "$top"
+
 # Without the plugin, or without mpirun.
 mkdir bare && cp "$PRATTLE" bare/prattle
 alone() { (PRATTLE=$PWD/bare/prattle; "$@" 2>&1); }

@@ -1,5 +1,6 @@
 #include "train/parallel/cleaner.h"
 
+#include "model/base/file.h"
 #include "model/base/folder_entry.h"
 #include "model/base/mem.h"
 #include "train/parallel/mca.h"
@@ -98,13 +99,16 @@ static void clean(const struct leavings *l, pid_t launcher)
     if (chdir("/") != 0)
         return;
     wait_for_end(launcher);
-    /* Twice: ranks that are about to be killed may still make some. */
+    /* Twice: ranks that are about to be killed may still make some. What is of all mpiruns goes with
+     * what one has left there alone: one that begins just then would miss it, and not start. */
     for (int i = 0; i < 2; i++) {
         poll(NULL, 0, 100);
+        const bool left = file_exists(l->session);
         nftw(l->session, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
         remove_shared(l);
+        if (left)
+            rmdir(l->top);
     }
-    rmdir(l->top);
 }
 
 void cleaner_start(void)

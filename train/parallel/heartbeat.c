@@ -127,7 +127,7 @@ static void hear_peer(struct heartbeat *h, int rank)
     if (n > 0) {
         p->silent = 0;
         p->said_bye |= memchr(bytes, BYE, (size_t)n) != NULL;
-    } else if (p->said_bye) {
+    } else if (p->said_bye || !p->watched) {
         heartbeat_close(&p->fd);
     } else {
         report_loss(h, rank, HEARTBEAT_ENDED);
@@ -230,8 +230,11 @@ static void beat(struct heartbeat *h)
     for (int i = 0; i < h->config.size; i++) {
         struct peer *p = &h->peers[i];
         send_byte(p, BEAT);
-        if (p->watched && !p->said_bye && !p->lost &&
-            ++p->silent * h->config.beat_ms >= h->config.silent_ms)
+        if (!p->watched || p->said_bye || p->lost)
+            continue;
+        if (p->fd < 0) /* since before it was watched */
+            report_loss(h, i, HEARTBEAT_ENDED);
+        else if (++p->silent * h->config.beat_ms >= h->config.silent_ms)
             report_loss(h, i, HEARTBEAT_SILENT);
     }
 }

@@ -43,7 +43,8 @@ int heartbeat_listen(struct heartbeat **out, const struct heartbeat_config *c, b
 /* Others: connect to rank 0, and beat from then on. ERR_IO: it is not to be reached. */
 int heartbeat_join(struct heartbeat **out, const struct heartbeat_config *c,
                    const struct heartbeat_place *place);
-/* Rank 0: silence of those that have joined is a loss from now on. joined [size]. */
+/* Rank 0: the silence or end of those that have joined is a loss from now on. joined [size]: the
+ * others gave up waiting for rank 0's first byte, and the end of their connections is no loss. */
 void heartbeat_watch(struct heartbeat *h, const bool *joined);
 /* Say goodbye, so that the end of this process is no loss. */
 void heartbeat_stop(struct heartbeat *h);

@@ -152,6 +152,36 @@ static void one_that_is_killed_is_noticed(void **state)
     assert_int_equal(heard.n, 1);
 }
 
+/* Killed while rank 0 does not watch yet, which it will: missed then. */
+static void one_that_ends_before_it_is_watched_is_noticed(void **state)
+{
+    struct heartbeat_place place;
+    struct crew w;
+    const struct heartbeat_config c = {
+        .size = SIZE, .beat_ms = BEAT_MS, .silent_ms = SILENT_MS, .lost = note_loss};
+    (void)state;
+    heard.n = 0;
+    hire(&w);
+    assert_ok(heartbeat_listen(&w.first, &c, true, &place));
+    let_join(&w, &place);
+    for (int i = 2; i < SIZE; i++) {
+        kill(w.pids[i], SIGKILL);
+        waitpid(w.pids[i], NULL, 0);
+        close(w.tell[i]);
+    }
+    sleep_ms(3 * BEAT_MS);
+    assert_int_equal(heard.n, 0);
+    /* Rank 3 is as one that gave up waiting for the first byte: it has not joined. */
+    heartbeat_watch(w.first, (const bool[SIZE]){false, true, true, false});
+    wait_for_loss(1);
+    sleep_ms(3 * BEAT_MS);
+    assert_int_equal(heard.n, 1);
+    assert_int_equal(heard.rank, 2);
+    assert_int_equal(heard.how, HEARTBEAT_ENDED);
+    dismiss(&w, 1, 0);
+    heartbeat_stop(w.first);
+}
+
 static void one_that_is_stopped_is_noticed(void **state)
 {
     struct crew w;
@@ -365,6 +395,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(those_that_say_goodbye_are_not_lost),
         cmocka_unit_test(one_that_is_killed_is_noticed),
+        cmocka_unit_test(one_that_ends_before_it_is_watched_is_noticed),
         cmocka_unit_test(one_that_is_stopped_is_noticed),
         cmocka_unit_test(others_of_its_host_are_counted),
         cmocka_unit_test(the_first_is_missed),

@@ -74,7 +74,9 @@ int disk_file_make(struct disk_file *f, const char *folder, uint64_t bytes)
         rc = file_fails("make", f->name);
     else if (f->bytes > 0 && (failed = allocate(f->fd, f->bytes)) != 0) {
         errno = failed;
-        rc = err_errno("no room for %.1f GB in %s", (double)f->bytes / 1e9, file_quote(folder));
+        const bool many = f->bytes >= 1000000000;
+        rc = err_errno("no room for %.1f %s in %s", (double)f->bytes / (many ? 1e9 : 1e6),
+                       many ? "GB" : "MB", file_quote(folder));
     }
     if (rc != 0) {
         disk_file_close(f);

@@ -149,7 +149,7 @@ static void a_full_disk_is_an_error(void **state)
     getrlimit(RLIMIT_FSIZE, &before);
     limit = (struct rlimit){.rlim_cur = 100 << 10, .rlim_max = before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &limit);
-    assert_fails(disk_file_make(&f, scratch.folder, 1 << 20), ERR_IO, "no room for 0.0 GB in ");
+    assert_fails(disk_file_make(&f, scratch.folder, 1 << 20), ERR_IO, "no room for 1.0 MB in ");
     assert_ok(disk_file_make(&f, scratch.folder, 64 << 10));
     p = piece_of(&f, 200 << 10);
     p.writes = true;

@@ -79,6 +79,7 @@ has "  and who has them" "rank 1 on $(hostname): " "$(both learning_rate=1e-3 le
 sed 's/fox/dog/' "$TEXT" >other.txt
 cp other.txt same.txt
 has "a file that one of them lacks" "rank 1 on $(hostname): " "$(both data=same.txt data=nowhere.txt)"
+has "other weights" "rank 1 on $(hostname): not the same weights as on rank 0" "$(both --seed=3 --seed=4)"
 is "no checkpoint of those" "" "$(ls -d refused/step* 2>/dev/null)"
 has "the link between two of them, measured" "link: " \
     "$(ranks 2 train nanogpt-shakespeare data=generated --plan --threads 1 \

@@ -129,6 +129,6 @@ int run_ranks_check(const struct run *r)
     world_broadcast(theirs, sizeof theirs, 0);
     for (int i = 0; i < N_FINGERPRINTS && rc == 0; i++)
         if (memcmp(own[i].digest, theirs[i].digest, sizeof own[i].digest) != 0)
-            rc = err_set(ERR_MISMATCH, "its %s is not that of rank 0", own[i].what);
+            rc = err_set(ERR_MISMATCH, "not the same %s as on rank 0", own[i].what);
     return world_agree(rc);
 }

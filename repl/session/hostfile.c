@@ -24,13 +24,17 @@ int hostfile_check(const char *text)
 {
     char name[64], shown[160];
     size_t n;
+    bool any = false;
     for (const char *host; (host = hostfile_next(&text, &n)) != NULL;) {
+        any = true;
         if (*host != '-')
             continue;
         snprintf(name, sizeof name, "%.*s", (int)n, host);
         return err_set(ERR_FORMAT, "%s is not a host's name", file_show(shown, sizeof shown, name));
     }
-    return 0;
+    return any ? 0
+               : err_set(ERR_FORMAT,
+                         "no host is named: a line for each, such as localhost slots=2");
 }
 
 bool hostfile_is_same(const char *a, size_t n, const char *b)

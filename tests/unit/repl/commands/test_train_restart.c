@@ -115,6 +115,9 @@ static void an_option_is_no_host(void **state)
     assert_non_null(strstr(err_text(), "-oProxyCommand=true is not a host's name"));
     config.execution.elastic = ELASTIC_ON;
     assert_false(plan(&a, &no_mpirun));
+    use_hosts("# none\n\n");
+    assert_int_equal(restart_begin(&a, &config), ERR_FORMAT);
+    assert_non_null(strstr(err_text(), "no host is named"));
     use_hosts("a-b\n# -c\n");
     assert_ok(restart_begin(&a, &config));
     restart_release(&a);

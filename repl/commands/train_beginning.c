@@ -4,6 +4,7 @@
 #include "model/base/mem.h"
 #include "repl/commands/train_continue.h"
 #include "repl/commands/train_launch.h"
+#include "repl/terminal/wrap.h"
 #include "train/parallel/world.h"
 
 #include <stdio.h>
@@ -61,7 +62,7 @@ static int show_devices(const struct repl *r)
     struct buf table = {0};
     int rc = run_devices(r->run, &table);
     if (rc == 0 && table.n > 0 && world_rank() == 0)
-        fputs(buf_text(&table), stdout);
+        wrap_lines(stdout, "", buf_text(&table));
     buf_release(&table);
     return rc;
 }

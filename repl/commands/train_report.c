@@ -317,7 +317,11 @@ int train_status(struct repl *r, const char *folder)
         return err_set(ERR_MISSING,
                        "no run is in memory; `:train CONFIG` begins one, `:train "
                        "resume FOLDER` goes on with one, `:train status FOLDER` shows one");
-    int rc = status_of_folder(r, path);
+    char shown[SHOWN];
+    int rc = folder == NULL && !file_exists_in(path, "metrics.jsonl")
+                 ? err_set(ERR_MISSING, "the run in %s has no metrics yet: no step has ended",
+                           file_show(shown, sizeof shown, path))
+                 : status_of_folder(r, path);
     mem_free(path);
     return rc;
 }

@@ -44,6 +44,7 @@ struct stream {
     int to;
     bool lines;      /* by whole lines, without the noise */
     struct buf held; /* what may be the beginning of a line to keep back */
+    char last;       /* byte that went through; 0: none */
 };
 
 struct launched {
@@ -228,10 +229,20 @@ static int start_mpirun(struct launched *l, const struct launcher_call *c)
 
 /* ---- what they print ---- */
 
-static void write_through(const struct stream *s, const char *bytes, size_t n)
+static void write_through(struct stream *s, const char *bytes, size_t n)
 {
     if (n > 0 && file_write_fd(s->to, bytes, n) != 0)
         err_clear();
+    if (n > 0)
+        s->last = bytes[n - 1];
+}
+
+/* The status line of a rank that could not wipe it. */
+static void wipe_status(const struct stream *s)
+{
+    if (s->last != 0 && s->last != '\n' && term_takes_escapes(stdout))
+        fputs("\r\033[K", stdout);
+    fflush(stdout);
 }
 
 /* From PROCESSES_END on it is how rank 0 ended. */
@@ -362,6 +373,7 @@ int launcher_run(const struct launcher_call *c, struct launcher_end *end)
             pass_interrupt(&l);
         if (WIFSIGNALED(status))
             cleaner_remove(l.pid);
+        wipe_status(&l.out);
         if (rc == 0)
             rc = launcher_notes_end(&l.notes, status, l.interrupts);
         *end = l.notes.end;

@@ -115,13 +115,14 @@ static int list_profile(struct word_list *l, const char *trace)
     return rc;
 }
 
-/* "train" and the n words; of those that go on with fewer, behind the folder where there is one to
- * go on from, and with their number. */
+/* "train" and the n words; of those that go on with fewer, with their number, and where there is a
+ * checkpoint since behind the folder: a run that was resumed names the one that it began with. */
 static int list_words(struct word_list *l, const struct repl *r, char *const *words, int n,
                       const struct restart *again, const char *trace)
 {
     const bool resumed = n > 0 && strcmp(words[0], "resume") == 0,
-               goes_on = again != NULL && again->step >= 0;
+               goes_on =
+                   again != NULL && again->step >= 0 && !(resumed && again->step == again->first);
     int rows = 0;
     while (settings_table_at(&options_table, rows) != NULL)
         rows++;
@@ -132,9 +133,10 @@ static int list_words(struct word_list *l, const struct repl *r, char *const *wo
     int rc = trace == NULL ? 0 : list_profile(l, trace);
     if (rc == 0)
         rc = add_word(l, mem_strdup("train"));
-    if (rc == 0 && goes_on && !resumed && (rc = add_word(l, mem_strdup("resume"))) == 0)
-        rc = add_word(l, mem_strdup(again->folder));
-    else if (rc == 0)
+    if (rc == 0 && goes_on && (rc = add_word(l, mem_strdup("resume"))) == 0 &&
+        (rc = add_word(l, mem_strdup(again->folder))) == 0 && resumed)
+        rc = add_all(l, words + 2, n - 2);
+    else if (rc == 0 && !goes_on)
         rc = add_all(l, words, n);
     if (rc == 0 && again != NULL)
         rc = add_word(l, mem_sprintf("replicas=%d", again->size / again->stages));
@@ -167,6 +169,18 @@ static int explain_loss(int rc, const char *folder)
     return rc;
 }
 
+/* Stopped by Ctrl-C before rank 0 could say what it has saved. */
+static void say_stopped(struct repl *r, const char *folder, bool shell)
+{
+    char text[320] = "there is no checkpoint yet", word[256];
+    if (run_folder_has_checkpoint(folder) && shell)
+        snprintf(text, sizeof text, "`prattle train resume %s` goes on from the newest checkpoint",
+                 file_word(word, sizeof word, folder));
+    else if (run_folder_has_checkpoint(folder))
+        snprintf(text, sizeof text, "`:train resume` goes on from the newest checkpoint");
+    repl_say_stopped(r, text);
+}
+
 /* The session goes on with what they have trained; rc is how that ended. */
 static int load_trained(struct repl *r, const char *folder, int rc)
 {
@@ -174,8 +188,6 @@ static int load_trained(struct repl *r, const char *folder, int rc)
     int loaded = 0;
     if (run_folder_has_checkpoint(folder))
         loaded = repl_load(r, folder, r->options.settings.sampler.seed);
-    else if (rc == ERR_INTERRUPTED)
-        repl_say_stopped(r, "there is no checkpoint yet");
     r->told_stop = rc == ERR_INTERRUPTED;
     if (why != NULL)
         err_set(rc, "%s", why);
@@ -228,6 +240,8 @@ int train_launch(struct repl *r, const struct run_config *c, char *const *words,
     while (rc != 0 && restart_plan(&again, c, &end));
     if (rc == ERR_IO && !end.ran)
         explain_loss(rc, again.folder);
+    if (rc == ERR_INTERRUPTED && (!end.ran || (!shell && !run_folder_has_checkpoint(again.folder))))
+        say_stopped(r, again.folder, shell);
     repl_note_run(r, again.folder, rc == ERR_INTERRUPTED);
     if (!shell && !signals_leaving())
         rc = load_trained(r, again.folder, rc);

@@ -114,6 +114,20 @@ void restart_release(struct restart *a)
     a->hosts = NULL;
 }
 
+static int64_t newest_step(const char *folder)
+{
+    char *path = NULL, *title = NULL;
+    int64_t step = -1;
+    if (run_folder_has_checkpoint(folder) && run_folder_resolve(&path, &title, folder, NULL) == 0) {
+        const char *name = strrchr(path, '/');
+        step = run_folder_step_of(name != NULL ? name + 1 : path);
+    }
+    mem_free(path);
+    mem_free(title);
+    err_clear();
+    return step;
+}
+
 /* ---- how they begin ---- */
 
 static bool is_elastic(const struct run_config *c)
@@ -152,6 +166,7 @@ int restart_begin(struct restart *a, const struct run_config *c)
     struct buf text = {0};
     const int size = a->size;
     int n = 0, rc = 0;
+    a->first = newest_step(a->folder);
     if (*c->execution.hosts == '\0')
         return 0;
     if (!file_exists(c->execution.hosts))
@@ -177,20 +192,6 @@ static void wait_for_folder(const char *folder)
     const double begun = clock_s();
     while (run_folder_holder(folder) != 0 && clock_s() - begun < PATIENCE_S && !interrupt_pending())
         clock_sleep_s(0.05);
-}
-
-static int64_t newest_step(const char *folder)
-{
-    char *path = NULL, *title = NULL;
-    int64_t step = -1;
-    if (run_folder_has_checkpoint(folder) && run_folder_resolve(&path, &title, folder, NULL) == 0) {
-        const char *name = strrchr(path, '/');
-        step = run_folder_step_of(name != NULL ? name + 1 : path);
-    }
-    mem_free(path);
-    mem_free(title);
-    err_clear();
-    return step;
 }
 
 static void say_restart(const struct restart *a, const struct launcher_end *end, const char *why)

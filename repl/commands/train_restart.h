@@ -14,6 +14,7 @@ struct restart {
     int whole;          /* processes of a start by all hosts */
     int stages;         /* processes of a replica, which is whole or not there */
     int64_t step;       /* of the checkpoint they go on from; -1: from the beginning */
+    int64_t first;      /* of the newest before the first start; -1: there was none */
     char *hosts;        /* owned; the hostfile without hosts that are gone. NULL: as it is */
     int hosts_fd;       /* that file, while hosts is not NULL */
     int idle;           /* starts in a row that lost mpirun and came to no further step */

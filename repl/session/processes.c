@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"
+#include "train/parallel/cleaner.h"
 #include "train/parallel/loss.h"
 #include "train/parallel/plugin.h"
 #include "train/parallel/world.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static enum { BY_OTHERS, FOR_SHELL, FOR_PROMPT } launched;
@@ -54,20 +56,29 @@ void processes_tell_saved(int64_t step)
         err_clear();
 }
 
+bool processes_launched(void)
+{
+    return launched != BY_OTHERS;
+}
+
+/* The one that is left of several, which has no world: it goes as they do when mpirun is killed. */
+static void follow_mpirun(void)
+{
+    cleaner_start();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
 int processes_open(void)
 {
     const bool launched_here = launch_find().there;
     int rc = world_open();
     if (launched_here)
         place_output();
-    if (world_size() > 1)
+    if (world_size() == 1 && processes_launched())
+        follow_mpirun();
+    if (world_size() > 1 || processes_launched())
         signals_take(SIGUSR1);
     return rc;
-}
-
-bool processes_launched(void)
-{
-    return launched != BY_OTHERS;
 }
 
 bool processes_for_prompt(void)

@@ -55,6 +55,33 @@ is "a slow one" "0 $(STEPS=150 digest whole)" "$? $(STEPS=150 digest slow)"
 has "  lets others wait, which is shown" "rank 0 waited for " "$(grep ^step log)"
 has "  and kept" '"waited_rank":0.0' "$(cat slow/metrics.jsonl)"
 STEPS=1000000
+# A run that goes on from a checkpoint, loses one, and is stopped: from what was saved since, by the one
+# that is left.
+at=$(newest run)
+set -m
+"$PRATTLE" train resume "$TMPDIR/run" steps=$STEPS replicas=2 elastic=on >log 2>err &
+launcher=$!
+set +m
+until_newer run "$at" && until_newer run "$(newest run)" && find_processes && kill -9 "${ranks[1]}"
+for _ in $(seq 3000); do grep -q 'goes on with' log || ! kill -0 $launcher 2>/dev/null && break; sleep 0.02; done
+from=step-$(printf %06d "$(sed -n 's/.*goes on with 1 process from step \([0-9]*\),.*/\1/p' log)")
+until_newer run "$from"
+kill -INT $launcher; wait $launcher
+is "one that was resumed goes on without a rank, and is stopped" "130 1 " "$? $([[ $from > $at ]] && echo 1) $(cat err)"
+saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` goes on from there\]$/\1/p' log)
+is "  which is saved" "step-$(printf %06d "$saved")" "$(newest run)"
+is "  nothing is left" "0 " "$(gone "$TMPDIR/run") $(left)"
+# As few as one are taken along with mpirun.
+set -m
+"$PRATTLE" train resume "$TMPDIR/run" steps=$STEPS replicas=2 elastic=on >log 2>err &
+launcher=$!
+set +m
+at=$(newest run)
+until_newer run "$at" && find_processes && kill -9 "${ranks[1]}"
+for _ in $(seq 3000); do grep -q 'goes on with' log || ! kill -0 $launcher 2>/dev/null && break; sleep 0.02; done
+until_newer run "$(newest run)" && find_processes
+{ kill -9 $launcher $mpirun; wait $launcher; } 2>/dev/null
+is "  nor is it left behind by mpirun" "0 " "$(gone "$TMPDIR/run") $(left)"
 start stopped
 until_newer stopped "" && find_processes
 kill -STOP "${ranks[2]}"

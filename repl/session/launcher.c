@@ -364,6 +364,8 @@ int launcher_run(const struct launcher_call *c, struct launcher_end *end)
     fflush(stderr);
     int rc = launcher_check();
     if (rc == 0)
+        rc = cleaner_check_room();
+    if (rc == 0)
         rc = start_mpirun(&l, c);
     if (rc == 0) {
         rc = pump(&l);

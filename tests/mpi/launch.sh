@@ -99,6 +99,9 @@ sleep 0.6 # longer than a cleaner lives
 is "who cleans up behind mpirun leaves the next one's folder there" "$top" "$(ls -d "$top" 2>&1)"
 rmdir "$top"
 
+has "where it has no room it is not started, which would hang" "mpirun needs 16 MiB for files of its own, and /proc has 0.0 MiB; TMPDIR=DIR" \
+    "$(OMPI_MCA_orte_tmpdir_base=/proc one refused replicas=2 2>&1)"
+
 # Without the plugin, or without mpirun.
 mkdir bare && cp "$PRATTLE" bare/prattle
 alone() { (PRATTLE=$PWD/bare/prattle; "$@" 2>&1); }

@@ -1,5 +1,6 @@
 #include "train/parallel/cleaner.h"
 
+#include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/folder_entry.h"
 #include "model/base/mem.h"
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -99,8 +101,9 @@ static void clean(const struct leavings *l, pid_t launcher)
     if (chdir("/") != 0)
         return;
     wait_for_end(launcher);
-    /* Twice: ranks that are about to be killed may still make some. What is of all mpiruns goes with
-     * what one has left there alone: one that begins just then would miss it, and not start. */
+    /* Twice: ranks that are about to be killed may still make some. What is of all mpiruns goes
+     * with what one has left there alone: one that begins just then would miss it, and not start.
+     */
     for (int i = 0; i < 2; i++) {
         poll(NULL, 0, 100);
         const bool left = file_exists(l->session);
@@ -132,6 +135,25 @@ static bool find_base(char out[PATH_MAX])
             otherwise = path;
     }
     return copy_set_path(out, "orte_tmpdir_base", otherwise);
+}
+
+/* Where there is too little of it mpirun neither starts nor ends: its PMIx takes 4 MiB at a time.
+ */
+int cleaner_check_room(void)
+{
+    enum { LEAST_MIB = 16 };
+    char base[PATH_MAX], shown[256];
+    struct statvfs disk;
+    if (!find_base(base) || statvfs(base, &disk) != 0)
+        return 0;
+    const double mib = (double)disk.f_bavail * (double)disk.f_frsize / (1 << 20);
+    return mib >= LEAST_MIB
+               ? 0
+               : err_set(
+                     ERR_IO,
+                     "mpirun needs %d MiB for files of its own, and %s has %.1f MiB; TMPDIR=DIR "
+                     "in the environment names another folder",
+                     LEAST_MIB, file_show(shown, sizeof shown, base), mib);
 }
 
 void cleaner_remove(pid_t mpirun)

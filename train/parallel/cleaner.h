@@ -10,7 +10,10 @@
  * what ends the ranks, wait for the end of who has started them and remove what is left. Others,
  * and under other launchers: nothing. */
 void cleaner_start(void);
-/* Whoever has started mpirun, once that was killed: the same where it came before there were ranks. */
+/* Whoever is about to start mpirun: whether there is room for them here. ERR_IO. */
+int cleaner_check_room(void);
+/* Whoever has started mpirun, once that was killed: the same where it came before there were ranks.
+ */
 void cleaner_remove(pid_t mpirun);
 
 #endif

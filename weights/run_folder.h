@@ -28,5 +28,7 @@ bool run_folder_is(const char *path);
  * whole.
  */
 int run_folder_resolve(char **out, char **title, const char *path, const struct progress *p);
+/* The step of that checkpoint; -1: none. */
+int64_t run_folder_newest(const char *path);
 
 #endif

@@ -22,6 +22,7 @@
 #include "train/step/step.h"
 #include "weights/load.h"
 #include "weights/open.h"
+#include "weights/run_folder.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -239,6 +240,14 @@ static void show_sources(const struct source_reads *s, int n)
 }
 
 /* Of a run that another process has open, or none. */
+static void show_newest(int64_t step, const char *more)
+{
+    if (step >= 0)
+        wrap_say(stdout, "", "  newest checkpoint: step %" PRId64 "%s", step, more);
+    else
+        wrap_say(stdout, "", "  no checkpoint yet");
+}
+
 static int status_of_folder(const struct repl *r, const char *path)
 {
     struct metrics m;
@@ -266,6 +275,8 @@ static int status_of_folder(const struct repl *r, const char *path)
         show_sources(sources, n);
         mem_free(sources);
     }
+    if (rc == 0)
+        show_newest(run_folder_newest(path), "");
     return rc;
 }
 
@@ -296,11 +307,7 @@ static int status_of_memory(struct repl *r)
                  "  validation loss %.4f at step %" PRId64 ", best %.4f at step %" PRId64,
                  m->validation_loss, m->validation_step, m->best_loss, m->best_step);
     show_sources(m->sources, m->n_sources);
-    if (run_saved_step(r->run) >= 0)
-        wrap_say(stdout, "", "  newest checkpoint: step %" PRId64 "%s", run_saved_step(r->run),
-                 unsaved_has_steps(r) ? ", older than the weights" : "");
-    else
-        wrap_say(stdout, "", "  no checkpoint yet");
+    show_newest(run_saved_step(r->run), unsaved_has_steps(r) ? ", older than the weights" : "");
     return rc;
 }
 

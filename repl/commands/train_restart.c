@@ -12,6 +12,7 @@
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "train/run/folder.h"
+#include "weights/run_folder.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -114,20 +115,6 @@ void restart_release(struct restart *a)
     a->hosts = NULL;
 }
 
-static int64_t newest_step(const char *folder)
-{
-    char *path = NULL, *title = NULL;
-    int64_t step = -1;
-    if (run_folder_has_checkpoint(folder) && run_folder_resolve(&path, &title, folder, NULL) == 0) {
-        const char *name = strrchr(path, '/');
-        step = run_folder_step_of(name != NULL ? name + 1 : path);
-    }
-    mem_free(path);
-    mem_free(title);
-    err_clear();
-    return step;
-}
-
 /* ---- how they begin ---- */
 
 static bool is_elastic(const struct run_config *c)
@@ -166,7 +153,7 @@ int restart_begin(struct restart *a, const struct run_config *c)
     struct buf text = {0};
     const int size = a->size;
     int n = 0, rc = 0;
-    a->first = newest_step(a->folder);
+    a->first = run_folder_newest(a->folder);
     if (*c->execution.hosts == '\0')
         return 0;
     if (!file_exists(c->execution.hosts))
@@ -219,7 +206,7 @@ bool restart_plan(struct restart *a, const struct run_config *c, const struct la
         return false;
     }
     wait_for_folder(a->folder);
-    a->step = newest_step(a->folder);
+    a->step = run_folder_newest(a->folder);
     a->idle = end->rank >= 0 || a->step > before ? 0 : a->idle + 1;
     bool goes_on = why != NULL && a->idle < MAX_IDLE && !interrupt_pending();
     if (goes_on && *c->execution.hosts != '\0' &&

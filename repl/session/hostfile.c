@@ -5,6 +5,7 @@
 #include "model/base/file_show.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *hostfile_next(const char **text, size_t *n)
@@ -20,13 +21,33 @@ const char *hostfile_next(const char **text, size_t *n)
     return NULL;
 }
 
+/* mpirun takes what is no number for -1. */
+static int check_slots(const char *host, size_t n)
+{
+    static const char key[] = "slots=";
+    char line[160], name[64], shown[160], *end;
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(host, "#\r\n"), host);
+    const char *slots = n < strlen(line) ? strstr(line + n, key) : NULL;
+    if (slots == NULL || (slots[-1] != ' ' && slots[-1] != '\t'))
+        return 0;
+    slots += sizeof key - 1;
+    if (strtol(slots, &end, 10) >= 0 && end > slots && strchr(" \t", *end) != NULL)
+        return 0;
+    snprintf(name, sizeof name, "%.*s", (int)n, host);
+    return err_set(ERR_FORMAT, "slots of %s must be a whole number, as in slots=2",
+                   file_show(shown, sizeof shown, name));
+}
+
 int hostfile_check(const char *text)
 {
     char name[64], shown[160];
     size_t n;
     bool any = false;
     for (const char *host; (host = hostfile_next(&text, &n)) != NULL;) {
+        const int rc = check_slots(host, n);
         any = true;
+        if (rc != 0)
+            return rc;
         if (*host != '-')
             continue;
         snprintf(name, sizeof name, "%.*s", (int)n, host);

@@ -64,6 +64,8 @@ is "resumed by 3, 1 and 4 processes what 2 began" "$(digest whole)" "$(digest so
 has "more processes than blocks" \
     "replicas is 3, must be at most gradient_blocks, 2: with gradient_blocks=3 the results are the same for 1 to 3 replicas" \
     "$(many 3 refused gradient_blocks=2 2>&1)"
+has "  or blocks into which a step does not go" "do not divide into so many blocks: gradient_blocks=4" \
+    "$(many 2 refused micro_batch_size=4 gradient_blocks=3 2>&1)"
 has "  or than were started" "replicas is 4, but 2 processes have been started: leave it out" \
     "$(many 2 refused replicas=4 2>&1)"
 has "  an adapter's optimizer in parts" "zero is 1, but an adapter's optimizer is not divided: zero=0" \

@@ -100,6 +100,17 @@ int run_config_shape(const struct run_config *c, const struct config *loaded, st
     return rc;
 }
 
+/* Of n >= 1, the one nearest to d; of two the larger. */
+static int nearest_divisor(int64_t n, int d)
+{
+    for (int away = 1;; away++) {
+        if (d + (int64_t)away <= n && n % (d + (int64_t)away) == 0)
+            return d + away;
+        if (d > away && n % (d - away) == 0)
+            return d - away;
+    }
+}
+
 /* A preset's blocks are for its own batch. */
 static int common_divisor(int64_t accumulation, int blocks)
 {
@@ -153,8 +164,9 @@ static int resolve_batches(struct run_config *c)
         err_set(
             ERR_RANGE,
             "gradient_blocks is %d, and a step's %d windows in micro-batches of %d do not divide "
-            "into so many blocks",
-            t->gradient_blocks, t->global_batch_size, t->micro_batch_size);
+            "into so many blocks: gradient_blocks=%d",
+            t->gradient_blocks, t->global_batch_size, t->micro_batch_size,
+            nearest_divisor(accumulation, t->gradient_blocks));
         return RUN_BLAME(c, RUN_ROW(training.gradient_blocks), RUN_ROW(training.global_batch_size),
                          RUN_ROW(training.micro_batch_size));
     }

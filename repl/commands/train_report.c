@@ -239,7 +239,7 @@ static void show_sources(const struct source_reads *s, int n)
                  s[i].times > 0 && s[i].times < 0.1 ? 4 : 2, s[i].times);
 }
 
-/* Of a run that another process has open, or none. */
+/* step -1: none. */
 static void show_newest(int64_t step, const char *more)
 {
     if (step >= 0)
@@ -248,6 +248,7 @@ static void show_newest(int64_t step, const char *more)
         wrap_say(stdout, "", "  no checkpoint yet");
 }
 
+/* Of a run that another process has open, or none. */
 static int status_of_folder(const struct repl *r, const char *path)
 {
     struct metrics m;

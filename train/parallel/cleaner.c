@@ -102,8 +102,7 @@ static void clean(const struct leavings *l, pid_t launcher)
         return;
     wait_for_end(launcher);
     /* Twice: ranks that are about to be killed may still make some. What is of all mpiruns goes
-     * with what one has left there alone: one that begins just then would miss it, and not start.
-     */
+     * only with what one has left there: one that begins just then would miss it. */
     for (int i = 0; i < 2; i++) {
         poll(NULL, 0, 100);
         const bool left = file_exists(l->session);
@@ -137,8 +136,7 @@ static bool find_base(char out[PATH_MAX])
     return copy_set_path(out, "orte_tmpdir_base", otherwise);
 }
 
-/* Where there is too little of it mpirun neither starts nor ends: its PMIx takes 4 MiB at a time.
- */
+/* With too little room mpirun neither starts nor ends: its PMIx takes 4 MiB at a time. */
 int cleaner_check_room(void)
 {
     enum { LEAST_MIB = 16 };

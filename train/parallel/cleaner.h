@@ -12,8 +12,8 @@
 void cleaner_start(void);
 /* Whoever is about to start mpirun: whether there is room for them here. ERR_IO. */
 int cleaner_check_room(void);
-/* Whoever has started mpirun, once that was killed: the same where it came before there were ranks.
- */
+/* Whoever has started mpirun, once that was killed: the same where it came before there were
+ * ranks. */
 void cleaner_remove(pid_t mpirun);
 
 #endif

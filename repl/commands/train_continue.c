@@ -147,18 +147,23 @@ static void save_after_loss(void *user)
     fflush(stdout);
 }
 
-/* Nobody is there who could start the others again. */
-static void explain_bare_launch(const struct repl *r)
+/* Settings of processes that prattle starts itself, where it has started none. */
+static void explain_launch(const struct repl *r)
 {
-    if (world_size() > 1 && !processes_launched() &&
-        run_settings(r->run)->execution.elastic == ELASTIC_ON)
+    const struct execution_section *e = &run_settings(r->run)->execution;
+    if (processes_launched())
+        return;
+    if (world_size() > 1 && e->elastic == ELASTIC_ON)
         progress_warn("elastic is on, but mpirun has started the processes, so a lost one ends the "
                       "run: with replicas=N prattle starts them");
+    if (world_size() == 1 && *e->hosts != '\0')
+        progress_warn("hosts is set, but the run is one process, on this host: with replicas=N it "
+                      "is on those");
 }
 
 static int go_watched(struct repl *r)
 {
-    explain_bare_launch(r);
+    explain_launch(r);
     loss_use(save_after_loss, r);
     const int rc = run_go(r->run);
     loss_use(NULL, NULL);

@@ -22,6 +22,9 @@ is "or with one" "step-000020 step-000022" "$(cd some && echo step-*)"
 has "what is refused is refused before" "prattle: cannot open nowhere.txt: No such file or directory" \
     "prattle: $(one refused data=nowhere.txt replicas=2 2>&1)"
 
+STEPS=1 one alone hosts="$TMPDIR/log" >/dev/null 2>err
+has "hosts of one process are none" "hosts is set, but the run is one process, on this host: with replicas=N it is on those" "$(cat err)"
+
 # Where mpirun would have ssh: hosts are asked with what it is told besides.
 printf '#!/bin/sh\nprintf "%%s " "$SSH_ASKPASS_REQUIRE" "$@" >&2; exit 255\n' >agent && chmod +x agent
 echo 192.0.2.1 >hosts

@@ -38,8 +38,8 @@ static int open_text(const char *text)
 }
 
 /* err: where its standard error goes; -1: where ours does. */
-static int spawn_child(pid_t *pid, const char *program, char *const argv[], int in, int out,
-                       int err)
+static int spawn_child(pid_t *pid, const char *name, const char *program, char *const argv[],
+                       int in, int out, int err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -52,7 +52,7 @@ static int spawn_child(pid_t *pid, const char *program, char *const argv[], int 
         posix_spawn_file_actions_adddup2(&actions, err, 2);
     const int failed = posix_spawnp(pid, program, &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
-    return failed == 0 ? 0 : err_set(ERR_IO, "%s cannot be run: %s", argv[0], strerror(failed));
+    return failed == 0 ? 0 : err_set(ERR_IO, "%s cannot be run: %s", name, strerror(failed));
 }
 
 /* Its last line that is not empty, without the name that our own sentences begin with. */
@@ -95,8 +95,8 @@ static int refuse_killed(const char *name, int sig)
                    sig == SIGKILL ? ", as the system does where memory runs out" : "");
 }
 
-int child_run(struct buf *out, const char *program, char *const argv[], const char *in,
-              enum child_errors errors)
+int child_run(struct buf *out, const char *name, const char *program, char *const argv[],
+              const char *in, enum child_errors errors)
 {
     int ends[2], status = -1;
     pid_t pid;
@@ -106,7 +106,7 @@ int child_run(struct buf *out, const char *program, char *const argv[], const ch
     const int kept = errors == CHILD_KEEPS ? memfd_create("errors", MFD_CLOEXEC) : -1;
     int rc = pipe2(ends, O_CLOEXEC) == 0 ? 0 : err_errno("cannot make a pipe");
     if (rc == 0) {
-        rc = spawn_child(&pid, program, argv, input, ends[1],
+        rc = spawn_child(&pid, name, program, argv, input, ends[1],
                          errors == CHILD_MERGES ? ends[1] : kept);
         close(ends[1]);
         n_children += rc == 0;
@@ -124,10 +124,9 @@ int child_run(struct buf *out, const char *program, char *const argv[], const ch
     if (interrupt_pending())
         rc = err_set(ERR_INTERRUPTED, "interrupted");
     else if (rc == 0 && WIFSIGNALED(status))
-        rc = refuse_killed(argv[0], WTERMSIG(status));
+        rc = refuse_killed(name, WTERMSIG(status));
     else if (rc == 0 && status != 0)
-        rc = errors == CHILD_MERGES ? refuse_failed(argv[0], out)
-                                    : refuse_failed_aside(argv[0], kept);
+        rc = errors == CHILD_MERGES ? refuse_failed(name, out) : refuse_failed_aside(name, kept);
     if (kept >= 0)
         close(kept);
     return rc;

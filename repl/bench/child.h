@@ -9,10 +9,10 @@ enum child_errors { CHILD_SHOWS, CHILD_MERGES, CHILD_KEEPS };
 
 /* Run program (a path, or a name on PATH) with argv, `in` (NULL: nothing) as its standard input,
  * and append what it prints to out. ERR_IO: it could not be run, failed, or was killed; the
- * sentence begins with argv[0], and ends with the signal, or with the last line of a program whose
+ * sentence begins with name, and ends with the signal, or with the last line of a program whose
  * errors are merged or kept. ERR_INTERRUPTED after Ctrl-C; the program has ended then. */
-int child_run(struct buf *out, const char *program, char *const argv[], const char *in,
-              enum child_errors errors);
+int child_run(struct buf *out, const char *name, const char *program, char *const argv[],
+              const char *in, enum child_errors errors);
 
 /* How many programs this one has run so. */
 int child_count(void);

@@ -70,6 +70,14 @@ static int read_llama(double *out, const struct buf *printed)
     return rc;
 }
 
+/* argv begins with the program: a python of a virtual environment finds it by that. */
+static int run_peer(const struct peers *p, enum peer peer, const char *const argv[], const char *in,
+                    struct buf *printed)
+{
+    return child_run(printed, table[peer].variable, p->programs[peer], (char *const *)argv, in,
+                     CHILD_KEEPS);
+}
+
 static int run_llama(struct peers *p, enum peer_work work, int length, double *out)
 {
     char threads[NUMBER], n[NUMBER];
@@ -80,10 +88,10 @@ static int run_llama(struct peers *p, enum peer_work work, int length, double *o
     snprintf(n, sizeof n, "%d", length);
     const bool decodes = work == PEER_DECODE;
     const char *argv[] = {
-        table[PEER_LLAMA].variable, "-m", p->gguf,           "-t", threads, "-r", "1", "-p",
-        decodes ? "0" : n,          "-n", decodes ? n : "0", "-o", "json",  NULL};
+        p->programs[PEER_LLAMA], "-m", p->gguf,           "-t", threads, "-r", "1", "-p",
+        decodes ? "0" : n,       "-n", decodes ? n : "0", "-o", "json",  NULL};
     struct buf printed = {0};
-    rc = child_run(&printed, p->programs[PEER_LLAMA], (char *const *)argv, NULL, CHILD_KEEPS);
+    rc = run_peer(p, PEER_LLAMA, argv, NULL, &printed);
     if (rc == 0)
         rc = read_llama(out, &printed);
     buf_release(&printed);
@@ -101,14 +109,13 @@ static int run_torch(struct peers *p, enum peer_work work, int batch, int length
                          c->n_vocab,    c->n_ctx,   batch,     length};
     enum { N_SIZES = sizeof sizes / sizeof *sizes };
     char text[N_SIZES][NUMBER];
-    const char *argv[MOST_ARGUMENTS] = {table[PEER_TORCH].variable, "-", works[work]};
+    const char *argv[MOST_ARGUMENTS] = {p->programs[PEER_TORCH], "-", works[work]};
     for (int i = 0; i < N_SIZES; i++) {
         snprintf(text[i], NUMBER, "%d", sizes[i]);
         argv[3 + i] = text[i];
     }
     struct buf printed = {0};
-    int rc =
-        child_run(&printed, p->programs[PEER_TORCH], (char *const *)argv, peer_script, CHILD_KEEPS);
+    int rc = run_peer(p, PEER_TORCH, argv, peer_script, &printed);
     *out = 0;
     if (rc == 0 && sscanf(buf_text(&printed), "%lf", out) != 1)
         *out = 0;

@@ -104,8 +104,9 @@ static int run_once(double *values, const struct spec_entry *e, const json_t *va
     char *folder_word = mem_sprintf("folder=%s/run", folder);
     snprintf(name, sizeof name, "prattle %s", argv[1]);
     make_words(words, argv, name, folder_word, passed);
-    int rc = folder_word == NULL ? ERR_NOMEM
-                                 : child_run(&out, "/proc/self/exe", words, NULL, CHILD_MERGES);
+    int rc = folder_word == NULL
+                 ? ERR_NOMEM
+                 : child_run(&out, name, "/proc/self/exe", words, NULL, CHILD_MERGES);
     if (rc == 0)
         rc = spec_figures(values, e, variant, buf_text(&out), out.n);
     nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);

@@ -48,7 +48,7 @@ int bench_tokenizer(struct bench *b)
 /* Run this program, what it prints into out. */
 static int run_program(char *const argv[], struct buf *out)
 {
-    return child_run(out, "/proc/self/exe", argv, NULL, CHILD_SHOWS);
+    return child_run(out, "prattle", "/proc/self/exe", argv, NULL, CHILD_SHOWS);
 }
 
 /* Seconds from the start on a file to the first token. */

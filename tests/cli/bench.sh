@@ -58,6 +58,10 @@ is "and a GGUF file" 10 "$(grep -c '^GGUF' "$TMPDIR/peers/llama-bench.log")"
 is "python is given work and shape" "3 - train 2 2 2 32 257 256 2 16" \
     "$(grep -c '^- train' "$TMPDIR/peers/python.log") $(grep -m 1 '^- train' "$TMPDIR/peers/python.log")"
 is "and the script" 13 "$(grep -c '^1$' "$TMPDIR/peers/python.log")"
+# A python of a virtual environment finds it by the path that it is run by.
+echo 'tr "\0" "\n" </proc/$$/cmdline | head -n 1 >run_by; echo 1e9' >"$TMPDIR/peers/prefill"
+(cd "$TMPDIR/peers" && PEER_TORCH=/bin/sh "$PRATTLE" bench prefill --model $MODEL >/dev/null 2>&1)
+is "each is run by its own name" /bin/sh "$(cat "$TMPDIR/peers/run_by")"
 is "the file is gone afterwards" 0 "$(ls "$TMPDIR" | grep -c prattle-peer)"
 err=$(PEER_TORCH=$TMPDIR/peers/none "$PRATTLE" bench prefill --model $MODEL 2>&1 >/dev/null); is "a peer that is not there is an error" 1 $?
 has "that names the variable" "PEER_TORCH cannot be run: No such file" "$err"

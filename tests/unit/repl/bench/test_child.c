@@ -5,9 +5,9 @@
 
 static int run_shell(struct buf *out, const char *script, enum child_errors errors)
 {
-    char *argv[] = {"it", "-c", (char *)(uintptr_t)script, NULL};
+    char *argv[] = {"shell", "-c", (char *)(uintptr_t)script, NULL};
     out->n = 0;
-    return child_run(out, "/bin/sh", argv, NULL, errors);
+    return child_run(out, "it", "/bin/sh", argv, NULL, errors);
 }
 
 static void ends_are_told(void **state)
@@ -16,6 +16,8 @@ static void ends_are_told(void **state)
     struct buf out = {0};
     assert_ok(run_shell(&out, "echo a; echo b >&2", CHILD_MERGES));
     assert_string_equal(buf_text(&out), "a\nb\n");
+    assert_ok(run_shell(&out, "echo $0", CHILD_KEEPS));
+    assert_string_equal(buf_text(&out), "shell\n");
     assert_says(run_shell(&out, "echo prattle: no room; exit 1", CHILD_MERGES),
                 "it failed: no room");
     assert_ok(run_shell(&out, "echo a; echo b >&2", CHILD_KEEPS));

@@ -46,7 +46,8 @@ static int parse_ids(struct ids *out, const char *text)
     return out->n > 0 ? 0 : err_set(ERR_RANGE, "ids is empty; give them as 1,2,3");
 }
 
-/* What the user gave: --ids, or the text, or standard input. */
+/* What the user gave: --ids as they are, or the text, or standard input; a text begins as a prompt
+ * does, and keeps its last space. */
 static int take_input_ids(struct repl *r, const struct call *c, struct ids *out)
 {
     const struct settings *s = &r->options.settings;
@@ -57,11 +58,12 @@ static int take_input_ids(struct repl *r, const struct call *c, struct ids *out)
     struct prompt p = {0};
     struct buf text = {0};
     int rc = c->n > 0 ? buf_str(&text, c->text) : file_read_fd(&text, STDIN_FILENO);
+    struct generate_config g = s->generate;
+    g.trim = false;
     if (rc == 0 && r->model->tokenizer == NULL)
         rc = err_set(ERR_MISSING, "the model has no tokenizer files: give --ids 1,2,3");
     if (rc == 0)
-        rc = tokenizer_encode(r->model->tokenizer, &p.ids, buf_text(&text), text.n,
-                              s->generate.special ? ENCODE_SPECIAL : ENCODE_TEXT);
+        rc = prompt_encode(&p, r->model, &g, buf_text(&text), text.n);
     if (rc == 0)
         rc = ids_add(out, p.ids.data, p.ids.n);
     buf_release(&text);

@@ -21,6 +21,12 @@ is "portable kernels write the same" "$a" "$(p -p "My name is" --seed 5 -n 12 --
 is "prompts piped in are for it" "My name is$a" "$(echo "My name is" | "$PRATTLE" --seed 5 -n 12 | sed 's/\\n/\n/g')"
 is "its tokenizer too" "$(p tokens -m $FILE "Once upon a time")" "$(p tokens "Once upon a time")"
 is "a word is a token" 4 "$(p tokens "Once upon a time" | tr ',' '\n' | wc -l)"
+is "logits of a text: what a prompt's first token is drawn from" "$(p -p "The little dog" --greedy -n 1 --repetition-penalty 1)" \
+    "$(p logits "The little dog" --top 1 | sed 's/.*"\(.*\)"/\1/')"
+is "which begins with the token that begins a text" "$(p logits "The little dog" --top 3)" \
+    "$(p logits --ids "0,$(p tokens "The little dog")" --top 3)"
+is "and without: its tokens alone" "$(p logits "The little dog" --no-begin --top 3)" \
+    "$(p logits --ids "$(p tokens "The little dog")" --top 3)"
 is "greedy text of any batch" "$(p -p "The little dog" --greedy -n 20 --echo on)" \
     "$(printf 'x\nThe little dog\n' | "$PRATTLE" --greedy -n 20 | tail -n 1 | sed 's/\\n/\n/g')"
 

@@ -3,6 +3,8 @@
 /* The commands of the table, each in the file of its family. */
 #include "repl/commands/command.h"
 
+enum { NEXT_SHOWN = 20 }; /* tokens, of :next and logits */
+
 int cmd_load(struct repl *r, const struct call *c);
 int cmd_model(struct repl *r, const struct call *c);
 int cmd_save(struct repl *r, const struct call *c);

@@ -66,11 +66,68 @@ static void append_option(struct buf *out, const struct setting *o)
                    o->choices[i]);
 }
 
-/* "train: check all settings" has the command's name to stand without it. */
-static const char *without_name(const char *help, const char *name)
+/* The command whose name begins the text. */
+static const struct command *command_at_start(const char *text)
 {
-    const char *text = strstr(help, ": ");
-    return text != NULL && strncmp(help, name, strlen(name)) == 0 ? text + 2 : help;
+    char name[32];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " ,:"), text);
+    return command_find(name);
+}
+
+/* Where the clause for a command, or for several, ends: before the next that names one. */
+static const char *end_of_clause(const char *clause)
+{
+    const char *end = clause;
+    while ((end = strstr(end, "; ")) != NULL && command_at_start(end += 2) == NULL)
+        ;
+    return end != NULL ? end - 2 : clause + strlen(clause);
+}
+
+/* Of "logits, eval history: TEXT" what a command's own help has: TEXT, and for eval "history:
+ * TEXT". */
+static void append_clause(struct buf *out, const char *clause, const char *end,
+                          const struct command *c)
+{
+    const char *text = strstr(clause, ": ");
+    const struct command *of = NULL;
+    bool own = false, forms = false;
+    for (const char *p = clause; text != NULL && p < text; p += strcspn(p, ",:") + 2) {
+        const struct command *named = command_at_start(p);
+        const char *form = p + (named != NULL ? strcspn(p, " ,:") : 0);
+        of = named != NULL ? named : of; /* "eval wikitext, ptb" */
+        form += *form == ' ';
+        if (of != c)
+            continue;
+        if (strcspn(form, ",:") > 0) {
+            buf_printf(out, "%s%.*s",
+                       forms                ? ", "
+                       : own || out->n == 0 ? ""
+                                            : "; ",
+                       (int)strcspn(form, ",:"), form);
+            forms = true;
+        }
+        own = true;
+    }
+    if (own)
+        buf_printf(out, "%s%.*s",
+                   forms        ? ": "
+                   : out->n > 0 ? "; "
+                                : "",
+                   (int)(end - text - 2), text + 2);
+}
+
+/* What an option's help says of this command. */
+static void append_help(struct buf *out, const char *help, const struct command *c)
+{
+    if (command_at_start(help) == NULL) {
+        buf_str(out, help);
+        return;
+    }
+    for (const char *p = help; *p != '\0';) {
+        const char *end = end_of_clause(p);
+        append_clause(out, p, end, c);
+        p = *end == '\0' ? end : end + 2;
+    }
 }
 
 static void print_options(const struct command *c)
@@ -79,13 +136,15 @@ static void print_options(const struct command *c)
         print_title("Options");
     for (const char *p = c->options; p != NULL && *p != '\0'; p += *p == ' ') {
         char name[32];
-        struct buf option = {0};
+        struct buf option = {0}, text = {0};
         int n = (int)strcspn(p, " ");
         snprintf(name, sizeof name, "%.*s", n, p);
         const struct setting *o = settings_table_find(&options_table, name);
         append_option(&option, o);
-        print_pair(buf_text(&option), without_name(o->help, c->name));
+        append_help(&text, o->help, c);
+        print_pair(buf_text(&option), buf_text(&text));
         buf_release(&option);
+        buf_release(&text);
         p += n;
     }
 }

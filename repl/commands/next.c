@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NEXT_SHOWN = 20 };
-
 /* "--top N" before the text, which is taken as it is otherwise. */
 static int take_count(struct repl *r, const char **text)
 {

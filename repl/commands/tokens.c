@@ -23,8 +23,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TOP_SHOWN = 10 };
-
 /* "1,2,3", spaces as good as commas. */
 static int parse_ids(struct ids *out, const char *text)
 {
@@ -200,7 +198,7 @@ static int write_npy(struct repl *r, const struct ids *ids, const float *last, c
 static void show_top_tokens(const struct repl *r, const float *logits)
 {
     const int V = r->model->config.n_vocab, asked = r->options.settings.call.top;
-    const int most = asked > 0 ? asked : TOP_SHOWN;
+    const int most = asked > 0 ? asked : NEXT_SHOWN;
     float top = sampling_kernels()->max(logits, (size_t)V);
     double sum = sampling_kernels()->exp_sum(NULL, logits, (size_t)V, top, 1.0f);
     float below = INFINITY;

@@ -240,7 +240,7 @@ static const struct setting table[] = {
 {.group = "Command options", .call_only = true, .name = "out", .letter = 'o', .type = SETTING_PATH, .offset = C(out), .argument = "FILE.npy",
  .help = "logits: write them to this file as float32"},
 {.group = "Command options", .call_only = true, .name = "top", .type = SETTING_INT, .offset = C(top), .max = 1000, .argument = "N",
- .help = "next, logits: number of tokens; 0: 20, logits: 10"},
+ .help = "next, logits: number of tokens; 0: 20"},
 {.group = "Command options", .call_only = true, .name = "output", .type = SETTING_CHOICE, .offset = C(output), .choices = CHOICES("text", "ids"),
  .help = "generate: print text or token IDs"},
 {.group = "Command options", .call_only = true, .name = "vocab_size", .type = SETTING_INT, .offset = C(bpe.vocab_size), .min = BPE_MIN_VOCAB, .max = BPE_MAX_VOCAB, .argument = "N",

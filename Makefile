@@ -42,8 +42,8 @@ PARTS   := $(if $(shell pkg-config --exists sentencepiece 2>/dev/null && command
 
 # From the ground up: a file includes from its own room and from those before it.
 ROOMS   := model/base model/kernels model/tokenizer model \
-           weights/tensors weights/torch weights/sentencepiece weights/hf weights/foreign weights/llmc weights/gguf \
-           weights/bundled weights/hub weights kvcache \
+           weights/tensors weights/bundled weights/torch weights/sentencepiece weights/hf weights/foreign weights/llmc \
+           weights/gguf weights/hub weights kvcache \
            sampling/chain sampling/text sampling/search sampling \
            train/data train/prepare train/optim train/step train/parallel train/eval train/config train/run \
            repl/terminal repl/settings repl/session repl/bench repl/commands repl

@@ -44,6 +44,8 @@ has "the model that ships and a folder of its name" \
     'prattle: bundled is the model that ships; `./bundled` is the folder of that name here' \
     "$("$PRATTLE" bundled -p x -n 1 2>&1)"
 is "where nobody named it" "" "$("$PRATTLE" -p x -n 1 2>&1 >/dev/null | grep -F "model that ships")"
+"$PRATTLE" train lora data="$TEXT" epochs=0 steps=1 sequence_length=48 folder=runs/ships eval_every=0 >log 2>&1
+has "which is the base of its adapters too" '"base_model_name_or_path": "bundled"' "$(cat runs/ships/step-000001/adapter_config.json)"
 has "the folder" "./bundled has no weights" "$("$PRATTLE" ./bundled -p x -n 1 2>&1)"
 : >random:gpt2,n_layer=1,n_embd=12,n_head=1
 has "a random model and a file of its name" "random:gpt2,n_layer=1,n_embd=12,n_head=1 is a random model; " \

@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "weights/bundled/bundled.h"
 #include "weights/hf/adapter_half.h"
 #include "weights/hf/safetensors.h"
 #include "weights/hf/tensor_open.h"
@@ -317,11 +318,12 @@ int adapter_base_name(char **out, const struct adapter_folder *f)
 
 /* ---- writing ---- */
 
-/* A path that is valid from any folder. */
+/* A path that is valid from any folder; "bundled" is none, whatever has that name here. */
 static char *absolute_path(const char *base)
 {
     char real[PATH_MAX];
-    return mem_strdup(realpath(base, real) == NULL ? base : real);
+    const bool a_name = strncmp(base, "random:", 7) == 0 || bundled_is_name(base);
+    return mem_strdup(a_name || realpath(base, real) == NULL ? base : real);
 }
 
 static int write_config(const struct adapter *a, const char *folder, const char *base)

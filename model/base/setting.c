@@ -77,25 +77,13 @@ static bool is_short_number(double x)
     return strtod(text, NULL) == x || (float)strtod(text, NULL) == (float)x;
 }
 
-/* Shorten 1e+06 to 1e6 and 5e-05 to 5e-5. Returns text. */
-static const char *shorten_exponent(char *text)
-{
-    char *e = strchr(text, 'e');
-    if (e == NULL)
-        return text;
-    char *power = e + 1 + (e[1] == '-');
-    const char *digits = e + 2 + strspn(e + 2, "0");
-    memmove(power, digits, strlen(digits) + 1);
-    return text;
-}
-
 static int number_range(const struct setting *s, struct buf *out)
 {
     char min[40], max[40];
     snprintf(min, sizeof min, "%g", s->min);
     snprintf(max, sizeof max, "%.*g", is_short_number(s->max) ? 6 : 8, s->max);
-    return buf_printf(out, "%s%s to %s", s->or_auto ? "auto or " : "", shorten_exponent(min),
-                      shorten_exponent(max));
+    return buf_printf(out, "%s%s to %s", s->or_auto ? "auto or " : "", decimal_shorten(min),
+                      decimal_shorten(max));
 }
 
 int setting_range(const struct setting *s, struct buf *out)
@@ -243,7 +231,7 @@ static int format_number(struct buf *out, double v, bool is_float)
         decimal_of_float(text, (float)v);
     else
         decimal_of_double(text, v);
-    return buf_str(out, shorten_exponent(text));
+    return buf_str(out, decimal_shorten(text));
 }
 
 int setting_format(const struct setting *s, const void *base, struct buf *out)

@@ -25,7 +25,10 @@ static const char HEAD[] =
     "pipe it answers each line.\n"
     ".PP\n"
     ".I MODEL\nis a Hugging Face folder, a .safetensors, .bin or .gguf file, a PEFT adapter,\n"
-    ".B bundled\n(the model that ships, also used when no model is given), or\n"
+    ".B bundled\n(the model that ships, also used when no model is given), the name of a model of "
+    "the "
+    "Hugging Face Hub, as\n"
+    ".BR gpt2 ,\nor\n"
     ".B random:gpt2\n(random weights of that shape).\n";
 
 static const char TAIL[] =
@@ -44,6 +47,11 @@ static const char TAIL[] =
     "Folders of the files above; without them ~/.config, ~/.local/state, ~/.local/share and "
     "~/.cache.\n"
     ".TP\n.B NO_COLOR\nIf set, no colors unless the setting color is on.\n"
+    ".TP\n.BR HF_HOME \", \" HF_HUB_CACHE\nFolder of the Hugging Face cache; unset: "
+    "~/.cache/huggingface.\n"
+    ".TP\n.BR HF_TOKEN \", \" HF_ENDPOINT \", \" HF_HUB_OFFLINE\n"
+    "Token, address and use of the Hugging Face Hub, as for Python; so are the proxies "
+    "(https_proxy, no_proxy).\n"
     ".TP\n.B PRATTLE_KERNELS\nInstruction set when the setting kernels is auto.\n"
     ".TP\n.B TERM\nIf dumb or unset, no escape sequences.\n"
     ".TP\n.B INPUTRC\nKey bindings, see\n.BR readline (3).\n"

@@ -3,6 +3,7 @@
 
 #include "repl/commands/train_scaling.h"
 
+#include "model/base/decimal.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
@@ -287,18 +288,18 @@ static int status_of_memory(struct repl *r)
                                          [RUN_GOING] = "going",
                                          [RUN_FINISHED] = "finished",
                                          [RUN_LOST] = "lost"};
-    char time[24], at[32] = "";
+    char time[24], at[32] = "", rate[DECIMAL_BYTES];
     const struct metrics now = run_now(r->run), *m = &now;
     show_head(states[run_status(r->run)], run_path(r->run), run_settings(r->run)->logging.label,
               "");
     int rc = show_line(m);
     if (run_step(r->run) != m->step)
         snprintf(at, sizeof at, "step %" PRId64 " now; ", run_step(r->run));
-    wrap_say(stdout, "",
-             "  %s%" PRIu64 " tokens, %s of training, %" PRId64
-             " step%s skipped; peak learning rate %g",
-             at, m->tokens, duration_text(time, m->hours * 3600), m->skipped,
-             m->skipped == 1 ? "" : "s", run_settings(r->run)->schedule.learning_rate);
+    wrap_say(
+        stdout, "",
+        "  %s%" PRIu64 " tokens, %s of training, %" PRId64 " step%s skipped; peak learning rate %s",
+        at, m->tokens, duration_text(time, m->hours * 3600), m->skipped, m->skipped == 1 ? "" : "s",
+        decimal_show(rate, run_settings(r->run)->schedule.learning_rate));
     wrap_say(stdout, "", "  peak memory so far: %.2f GiB", train_peak_gib());
     if (m->loss_scale > 1 || m->overflows > 0)
         wrap_say(stdout, "", "  loss scale %.0f; %" PRId64 " step%s skipped for overflow",

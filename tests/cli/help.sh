@@ -69,7 +69,7 @@ if command -v groff >/dev/null; then
 else
     echo "# left out: the page as groff sets it (no groff)"
 fi
-for word in XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME XDG_CACHE_HOME NO_COLOR PRATTLE_KERNELS; do
+for word in XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME XDG_CACHE_HOME NO_COLOR HF_HOME HF_TOKEN HF_ENDPOINT HF_HUB_OFFLINE PRATTLE_KERNELS; do
     has "the environment has $word" "$word" "$(sed -n '/^\.SH ENVIRONMENT/,/^\.SH EXIT/p' <<<"$page")"
 done
 

@@ -1,5 +1,6 @@
 #include "train/config/plan.h"
 
+#include "model/base/decimal.h"
 #include "model/base/err.h"
 #include "model/base/mem_room.h"
 #include "train/config/devices.h"
@@ -352,7 +353,7 @@ int run_config_plan(const struct run_config *c, const struct config *shape, enum
 {
     const struct training_section *t = &c->training;
     uint64_t per_step = (uint64_t)t->global_batch_size * (uint64_t)t->sequence_length;
-    char size[32] = "";
+    char size[32] = "", rate[DECIMAL_BYTES];
     if (config_heads_width(shape) != shape->n_embd)
         snprintf(size, sizeof size, "head_dim %d, ", config_head_size(shape));
     int rc = buf_printf(out,
@@ -364,13 +365,16 @@ int run_config_plan(const struct run_config *c, const struct config *shape, enum
         rc = run_config_replica(c) > 1 ? stages_plan(c, shape, held, out)
                                        : memory_plan(c, shape, held, out);
     if (rc == 0)
-        rc = buf_printf(
-            out, "run\n  a step: %d windows of %d, %" PRIu64 " tokens, as %d micro-batch%s of %d\n",
-            t->global_batch_size, t->sequence_length, per_step, t->gradient_accumulation,
-            t->gradient_accumulation == 1 ? "" : "es", t->micro_batch_size);
+        rc = buf_printf(out,
+                        "run\n  a step: %d window%s of %d, %" PRIu64
+                        " tokens, as %d micro-batch%s of %d\n",
+                        t->global_batch_size, t->global_batch_size == 1 ? "" : "s",
+                        t->sequence_length, per_step, t->gradient_accumulation,
+                        t->gradient_accumulation == 1 ? "" : "es", t->micro_batch_size);
     if (rc == 0 && n_windows > 0)
-        rc = buf_printf(out, "  an epoch: %" PRIu64 " tokens, %" PRIu64 " windows, %.1f steps\n",
-                        n_tokens, n_windows, (double)n_windows / t->global_batch_size);
+        rc = buf_printf(out, "  an epoch: %" PRIu64 " tokens, %" PRIu64 " window%s, %.1f steps\n",
+                        n_tokens, n_windows, n_windows == 1 ? "" : "s",
+                        (double)n_windows / t->global_batch_size);
     int64_t steps = run_config_steps(c, n_windows);
     bool known = steps > 0 && (n_windows > 0 || t->epochs == 0);
     if (rc == 0 && known)
@@ -384,6 +388,7 @@ int run_config_plan(const struct run_config *c, const struct config *shape, enum
     if (rc == 0 && known)
         rc = buf_str(out, "\n");
     if (rc == 0)
-        rc = buf_printf(out, "  learning rate: %.6g at its peak\n", c->schedule.learning_rate);
+        rc = buf_printf(out, "  learning rate: %s at its peak\n",
+                        decimal_show(rate, c->schedule.learning_rate));
     return rc;
 }

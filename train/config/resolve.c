@@ -1,6 +1,7 @@
 /* What follows from a run's settings together: shape, batches, steps. */
 #include "train/config/resolve.h"
 
+#include "model/base/decimal.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
@@ -360,6 +361,7 @@ static int resolve_auto_rate(struct run_config *c, const struct config *shape)
 static int resolve_rates(struct run_config *c, const struct config *shape)
 {
     struct schedule_config *s = &c->schedule;
+    char rate[DECIMAL_BYTES], first[DECIMAL_BYTES];
     int rc = resolve_auto_rate(c, shape);
     if (rc != 0)
         return rc;
@@ -369,13 +371,13 @@ static int resolve_rates(struct run_config *c, const struct config *shape)
         SOURCE_OF(c, schedule.min_learning_rate) < SOURCE_OF(c, schedule.learning_rate))
         s->min_learning_rate = s->learning_rate / 10;
     if (s->kind != SCHEDULE_CONSTANT && s->min_learning_rate > s->learning_rate) {
-        err_set(ERR_RANGE, "min_learning_rate is %g, must be at most learning_rate, %g",
-                s->min_learning_rate, s->learning_rate);
+        err_set(ERR_RANGE, "min_learning_rate is %s, must be at most learning_rate, %s",
+                decimal_show(first, s->min_learning_rate), decimal_show(rate, s->learning_rate));
         return RUN_BLAME(c, RUN_ROW(schedule.min_learning_rate), RUN_ROW(schedule.learning_rate));
     }
     if (s->warmup_init > s->learning_rate) {
-        err_set(ERR_RANGE, "warmup_init is %g, must be at most learning_rate, %g", s->warmup_init,
-                s->learning_rate);
+        err_set(ERR_RANGE, "warmup_init is %s, must be at most learning_rate, %s",
+                decimal_show(first, s->warmup_init), decimal_show(rate, s->learning_rate));
         return RUN_BLAME(c, RUN_ROW(schedule.warmup_init), RUN_ROW(schedule.learning_rate));
     }
     const double scaling = c->training.loss_scaling;

@@ -105,9 +105,10 @@ static void note_time(const struct evaluation *ev, const struct scorer_place *at
     else
         snprintf(time, sizeof time, "%.1f hours", all_s / 3600);
     progress_note(ev->progress,
-                  "%zu %s, %llu tokens to read%s: about %s; Ctrl-C stops and shows the result so "
+                  "%zu %.*s, %llu tokens to read%s: about %s; Ctrl-C stops and shows the result so "
                   "far",
-                  n, ev->result->unit, (unsigned long long)at->total,
+                  n, (int)strlen(ev->result->unit) - (n == 1), ev->result->unit,
+                  (unsigned long long)at->total,
                   ev->config.by_ranks && world_size() > 1 ? " in each process" : "", time);
 }
 

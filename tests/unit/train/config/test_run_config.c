@@ -420,7 +420,7 @@ static void batches_must_agree(void **state)
         {{"learning_rate=1e-5", "min_learning_rate=3e-5"},
          0,
          0,
-         "min_learning_rate is 3e-05, must be at most learning_rate, 1e-05"},
+         "min_learning_rate is 3e-5, must be at most learning_rate, 1e-5"},
     };
     struct config shape;
     config_init(&shape);
@@ -515,7 +515,7 @@ static void the_least_rate_follows(void **state)
     assert_true(fabs(c->schedule.min_learning_rate / 1e-6 - 1) < 1e-12);
     assert_ok(words(c, "min_learning_rate=2e-5", NULL));
     assert_says(run_config_resolve(c, &shape),
-                "min_learning_rate is 2e-05, must be at most learning_rate");
+                "min_learning_rate is 2e-5, must be at most learning_rate");
     assert_ok(words(c, "learning_rate=3e-6", NULL));
     assert_ok(run_config_resolve(c, &shape));
     assert_true(fabs(c->schedule.min_learning_rate / 3e-7 - 1) < 1e-12);
@@ -828,9 +828,11 @@ static void plans_add_up(void **state)
     assert_non_null(strstr(text, "memory, 16 bytes a parameter"));
     plan.n = 0;
     assert_ok(words(c, "precision=float16", "first_order_momentum=auto"));
+    assert_ok(words(c, "learning_rate=5e-5", "min_learning_rate=0"));
     assert_ok(run_config_resolve(c, &shape));
     assert_ok(run_config_plan(c, &shape, DTYPE_F16, 1000000, 3906, &plan));
     text = buf_text(&plan);
+    assert_non_null(strstr(text, "learning rate: 5e-5 at its peak\n"));
     assert_non_null(strstr(text, "memory, 10 bytes a parameter"));
     assert_non_null(strstr(text, "  parameters          237.4 MiB  float16\n"));
     assert_non_null(strstr(text, "  second moment       474.7 MiB  float32\n"));

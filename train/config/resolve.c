@@ -14,6 +14,7 @@
 #include "weights/open.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Twice that diverges (FINETUNE.md). */
@@ -120,6 +121,21 @@ static int common_divisor(int64_t accumulation, int blocks)
     return blocks;
 }
 
+const char *run_config_batches_for(char text[BATCHES_TEXT], const struct run_config *c, int blocks)
+{
+    const struct training_section *t = &c->training;
+    const int windows = t->global_batch_size;
+    int micro = t->micro_batch_size;
+    text[0] = '\0';
+    if (t->gradient_accumulation % blocks == 0 || windows % blocks != 0)
+        return text;
+    while (windows / blocks % micro != 0)
+        micro--;
+    snprintf(text, BATCHES_TEXT, " micro_batch_size=%d gradient_accumulation=%d", micro,
+             windows / micro);
+    return text;
+}
+
 /* Of global_batch_size and gradient_accumulation the one given later decides; given
  * together they must agree. */
 static int resolve_batches(struct run_config *c)
@@ -162,12 +178,14 @@ static int resolve_batches(struct run_config *c)
     if (settings_store_origin(&c->store, RUN_ROW(training.gradient_blocks)) == ORIGIN_PRESET)
         t->gradient_blocks = common_divisor(accumulation, t->gradient_blocks);
     if (accumulation % t->gradient_blocks != 0) {
+        char batches[BATCHES_TEXT];
+        run_config_batches_for(batches, c, t->gradient_blocks);
         err_set(
             ERR_RANGE,
             "gradient_blocks is %d, and a step's %d windows in micro-batches of %d do not divide "
-            "into so many blocks: gradient_blocks=%d",
-            t->gradient_blocks, t->global_batch_size, t->micro_batch_size,
-            nearest_divisor(accumulation, t->gradient_blocks));
+            "into so many blocks:%s%s gradient_blocks=%d",
+            t->gradient_blocks, t->global_batch_size, t->micro_batch_size, batches,
+            *batches == '\0' ? "" : ", or", nearest_divisor(accumulation, t->gradient_blocks));
         return RUN_BLAME(c, RUN_ROW(training.gradient_blocks), RUN_ROW(training.global_batch_size),
                          RUN_ROW(training.micro_batch_size));
     }

@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/shard.h"
+#include "train/config/resolve.h"
 #include "train/parallel/layout.h"
 #include "train/parallel/world.h"
 #include "train/step/step_config.h"
@@ -193,10 +194,13 @@ int run_config_resolve_processes(struct run_config *c, const struct config *shap
     if (there > 1)
         e->replicas = replicas;
     if (e->replicas > blocks) {
-        err_set(ERR_RANGE,
-                "replicas is %d, must be at most gradient_blocks, %d: with gradient_blocks=%d the "
-                "results are the same for 1 to %d replicas",
-                e->replicas, blocks, e->replicas, e->replicas);
+        char batches[BATCHES_TEXT];
+        err_set(
+            ERR_RANGE,
+            "replicas is %d, must be at most gradient_blocks, %d: with gradient_blocks=%d%s the "
+            "results are the same for 1 to %d replicas",
+            e->replicas, blocks, e->replicas, run_config_batches_for(batches, c, e->replicas),
+            e->replicas);
         return RUN_BLAME(c, RUN_ROW(execution.replicas), RUN_ROW(training.gradient_blocks));
     }
     if (e->half_partials && blocks == 1) {

@@ -285,8 +285,9 @@ static void what_does_not_go_together_names_its_lines(void **state)
         {"loss_scaling: 1e-9\n", NULL, "my.yaml line 1: loss_scaling is 1e-09, must be 0 or"},
         {"devices: 2\n", NULL,
          "my.yaml line 1: replicas is 2, must be at most gradient_blocks, 1: with "
-         "gradient_blocks=2 "
-         "the results are the same for 1 to 2 replicas"},
+         "gradient_blocks=2 micro_batch_size=2 gradient_accumulation=2 the results are the same "
+         "for "
+         "1 to 2 replicas"},
         {"half_partials: on\n", NULL,
          "my.yaml line 1: half_partials is on, but gradient_blocks is 1, and a single block is not "
          "added to others: gradient_blocks=2 or more"},
@@ -412,6 +413,17 @@ static void batches_must_agree(void **state)
          0,
          0,
          "replicas is 8, must be at most gradient_blocks, 1: with gradient_blocks=8 the results"},
+        {{"replicas=2", "micro_batch_size=4"},
+         0,
+         0,
+         "with gradient_blocks=2 micro_batch_size=2 gradient_accumulation=2 the results"},
+        {{"replicas=2", "micro_batch_size=3"}, 0, 0, "1: with gradient_blocks=2 the results"},
+        {{"gradient_blocks=2", "micro_batch_size=2", "gradient_accumulation=2"}, 4, 2, NULL},
+        {{"gradient_blocks=3", "micro_batch_size=6", "gradient_accumulation=2"},
+         0,
+         0,
+         "blocks: micro_batch_size=4 gradient_accumulation=3, or gradient_blocks=2"},
+        {{"gradient_blocks=3", "micro_batch_size=4"}, 0, 0, "so many blocks: gradient_blocks=1"},
         {{"sequence_length=2000"}, 0, 0, "sequence_length is 2000, must be at most 1024"},
         {{"embedding_serialization_factor=65000"},
          0,

@@ -121,21 +121,6 @@ static int common_divisor(int64_t accumulation, int blocks)
     return blocks;
 }
 
-const char *run_config_batches_for(char text[BATCHES_TEXT], const struct run_config *c, int blocks)
-{
-    const struct training_section *t = &c->training;
-    const int windows = t->global_batch_size;
-    int micro = t->micro_batch_size;
-    text[0] = '\0';
-    if (t->gradient_accumulation % blocks == 0 || windows % blocks != 0)
-        return text;
-    while (windows / blocks % micro != 0)
-        micro--;
-    snprintf(text, BATCHES_TEXT, " micro_batch_size=%d gradient_accumulation=%d", micro,
-             windows / micro);
-    return text;
-}
-
 /* Of global_batch_size and gradient_accumulation the one given later decides; given
  * together they must agree. */
 static int resolve_batches(struct run_config *c)

@@ -2,11 +2,11 @@
 
 #include "model/base/err.h"
 #include "model/shard.h"
-#include "train/config/resolve.h"
 #include "train/parallel/layout.h"
 #include "train/parallel/world.h"
 #include "train/step/step_config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* The number of stages nearest to `stages` that so many processes divide into. */
@@ -166,6 +166,21 @@ static int refuse_phased(const struct run_config *c, const struct layout *l)
     if (e->tensor_parallel > 1)
         return RUN_BLAME(c, RUN_ROW(execution.phased), RUN_ROW(execution.tensor_parallel));
     return RUN_BLAME(c, RUN_ROW(execution.phased), RUN_ROW(execution.replicas));
+}
+
+const char *run_config_batches_for(char text[BATCHES_TEXT], const struct run_config *c, int blocks)
+{
+    const struct training_section *t = &c->training;
+    const int windows = t->global_batch_size;
+    int micro = t->micro_batch_size;
+    text[0] = '\0';
+    if (t->gradient_accumulation % blocks == 0 || windows % blocks != 0)
+        return text;
+    while (windows / blocks % micro != 0)
+        micro--;
+    snprintf(text, BATCHES_TEXT, " micro_batch_size=%d gradient_accumulation=%d", micro,
+             windows / micro);
+    return text;
 }
 
 int run_config_resolve_processes(struct run_config *c, const struct config *shape)

@@ -7,4 +7,9 @@
  * too. ERR_RANGE: they cannot divide the model so, and how they can. */
 int run_config_resolve_processes(struct run_config *c, const struct config *shape);
 
+enum { BATCHES_TEXT = 80 };
+/* " micro_batch_size=2 gradient_accumulation=4": by which as large a step as c's divides into so
+ * many gradient blocks, where by its own it does not; "" where it does, or cannot. */
+const char *run_config_batches_for(char text[BATCHES_TEXT], const struct run_config *c, int blocks);
+
 #endif

@@ -65,9 +65,12 @@ static const struct setting table[] = {
  .help = "tokens between window starts; 0: sequence_length"},
 {.group = "data", .name = "shuffle", .type = SETTING_BOOL, .offset = D(shuffle),
  .help = "shuffle the windows each epoch"},
+{.group = "data", .name = "shift", .type = SETTING_BOOL, .offset = D(shift),
+ .help = "begin the windows elsewhere each epoch",
+ .more = "From the second epoch on by a random number of tokens below the stride, which are left out at the beginning: a text that is read several times is cut elsewhere each time"},
 {.group = "data", .name = "shuffle_seed", .type = SETTING_UINT64, .offset = D(seed), .argument = "N",
  .help = "seed of shuffling; 0: training.seed",
- .more = "Also of generated tokens"},
+ .more = "Also of shift and of generated tokens"},
 {.group = "data", .name = "generated_tokens", .type = SETTING_INT64, .offset = D(generated_tokens), .min = 1, .max = HUGE_COUNT, .argument = "N",
  .help = "tokens per epoch of data=generated"},
 

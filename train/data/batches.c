@@ -39,7 +39,8 @@ struct prepared_batch {
 struct window_source {
     uint64_t first, n_tokens, windows;
     const char *name; /* for sentences; borrowed */
-    uint64_t epoch;   /* that `order` is of; the preparing thread's, both */
+    /* The preparing thread's: an epoch, its order, and by how much its windows begin later. */
+    uint64_t epoch, later;
     struct permutation order;
 };
 
@@ -47,7 +48,7 @@ struct batches {
     const struct dataset *data;
     int batch, length;
     uint64_t stride, seed, given;
-    bool shuffle;
+    bool shuffle, shift;
     struct window_source *sources; /* [n_sources]; owned */
     int n_sources;
     struct draws *draws;       /* NULL: one source without a mixture, or not planned yet */
@@ -72,12 +73,26 @@ static int find_source(struct batches *b, uint64_t *number)
     return draw_cursor_next(b->draws, &b->cursor, number);
 }
 
-/* The permutations of sources are those of epochs that no run reaches. */
-static void shuffle_source(struct batches *b, int source, uint64_t epoch)
+/* The permutations of sources are those of epochs that no run reaches, and what windows are shifted
+ * by is the first element of another one. */
+static void begin_epoch(struct batches *b, int source, uint64_t epoch)
 {
     struct window_source *s = &b->sources[source];
-    permutation_init(&s->order, s->windows, b->seed, epoch | (uint64_t)source << 56);
+    const uint64_t stream = epoch | (uint64_t)source << 56;
+    struct permutation shifts;
+    permutation_init(&s->order, s->windows, b->seed, stream);
+    permutation_init(&shifts, b->stride, b->seed, ~stream);
+    s->later = b->shift && epoch > 0 ? permutation_at(&shifts, 0) : 0;
     s->epoch = epoch;
+}
+
+/* Where a window of this epoch begins. */
+static uint64_t window_start(const struct batches *b, const struct window_source *s,
+                             uint64_t window)
+{
+    const uint64_t start = window * b->stride + s->later,
+                   last = s->n_tokens - 1 - (uint64_t)b->length;
+    return s->later > 0 && start > last ? last : start;
 }
 
 /* ids and labels of one window; those behind the source's end have no labels. */
@@ -86,11 +101,11 @@ static int read_window(struct batches *b, token_id *ids, token_id *labels, uint6
     const int source = find_source(b, &number);
     struct window_source *s = &b->sources[source];
     uint64_t epoch = number / s->windows, window = number % s->windows;
-    if (b->shuffle && epoch != s->epoch)
-        shuffle_source(b, source, epoch);
+    if (epoch != s->epoch)
+        begin_epoch(b, source, epoch);
     if (b->shuffle)
         window = permutation_at(&s->order, window);
-    uint64_t start = window * b->stride, left = s->n_tokens - start;
+    uint64_t start = window_start(b, s, window), left = s->n_tokens - start;
     size_t n = left <= (uint64_t)b->length ? (size_t)left - 1 : (size_t)b->length;
     int rc = n == 0 ? 0 : dataset_read(b->data, b->scratch, s->first + start, n + 1);
     if (rc != 0)
@@ -225,6 +240,7 @@ int batches_new(struct batches **out, const struct dataset *d, const struct data
     *b = (struct batches){.data = d, .batch = batch, .length = length, .seed = c->seed};
     b->stride = (uint64_t)(c->stride > 0 ? c->stride : length);
     b->shuffle = c->shuffle;
+    b->shift = c->shift;
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
     rc = find_sources(b, d);

@@ -22,7 +22,8 @@ struct data_config {
     int stride;                /* tokens from one window to the next; 0: the window */
     bool whole;                /* large token files are read whole, to find their documents */
     bool shuffle;              /* a new order of the windows each epoch */
-    uint64_t seed; /* of that order and of generated tokens; validation generates with seed + 1 */
+    bool shift;                /* other windows each epoch (batches.h) */
+    uint64_t seed; /* of both and of generated tokens; validation generates with seed + 1 */
     int64_t generated_tokens;
 };
 /* No data, 5 % held out, separator "<|endoftext|>", shuffled. Texts are owned by the struct.

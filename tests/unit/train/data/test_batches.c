@@ -180,6 +180,52 @@ static void epochs_have_every_window_once(void **state)
     batches_free(b);
 }
 
+/* With shift: the windows of the first epoch as without, of each other one all later by as much. */
+static void shifted_epochs_begin_elsewhere(void **state)
+{
+    (void)state;
+    enum { LENGTH = 20, EPOCHS = 40 };
+    static const int strides[] = {16, 50}, counts[] = {63, 20};
+    for (int s = 0; s < 2; s++) {
+        const int stride = strides[s], windows = counts[s];
+        struct data_config c = {.stride = stride, .shift = true, .seed = 3};
+        struct batches *b, *again = open_batches(&data, 1, LENGTH, stride, false, 0);
+        const token_id *ids, *labels;
+        bool begun[50] = {0};
+        int starts[2], n_begun = 0;
+        assert_ok(batches_new(&b, &data, &c, 1, LENGTH));
+        assert_int_equal(batches_per_epoch(b), windows);
+        assert_int_equal(batches_per_epoch(again), windows);
+        for (int e = 0, later = 0; e < EPOCHS; e++)
+            for (int w = 0; w < windows; w++) {
+                assert_ok(batches_next(b, &ids, &labels));
+                if (e == 0)
+                    take(again, 1, LENGTH, starts, 1);
+                else if (w == 0) {
+                    later = ids[0];
+                    assert_in_range(later, 0, stride - 1);
+                    n_begun += !begun[later];
+                    begun[later] = true;
+                }
+                const int begins = w * stride + later, last = N - 1 - LENGTH;
+                assert_int_equal(ids[0], e == 0                        ? starts[0]
+                                         : begins < last || later == 0 ? begins
+                                                                       : last);
+                assert_int_equal(labels[0], ids[0] + 1);
+                assert_true(labels[LENGTH - 1] == ids[0] + LENGTH ||
+                            (later == 0 && labels[LENGTH - 1] == LABEL_NONE));
+            }
+        assert_true(n_begun > 8);
+        batches_seek(b, (uint64_t)(7 * windows + 3));
+        take(b, 1, LENGTH, starts, 1);
+        batches_seek(b, (uint64_t)(7 * windows + 4));
+        take(b, 1, LENGTH, starts + 1, 1);
+        assert_int_equal(starts[1] - starts[0], stride);
+        batches_free(b);
+        batches_free(again);
+    }
+}
+
 static void seeds_and_splits(void **state)
 {
     (void)state;
@@ -323,6 +369,7 @@ int main(void)
         cmocka_unit_test(permutations_mix),
         cmocka_unit_test(windows_follow_the_stride),
         cmocka_unit_test(epochs_have_every_window_once),
+        cmocka_unit_test(shifted_epochs_begin_elsewhere),
         cmocka_unit_test(seeds_and_splits),
         cmocka_unit_test(seeking_is_going_on),
         cmocka_unit_test(refuses_what_has_no_window),

@@ -8,8 +8,8 @@
  * thread prepares the next batch in the background.
  *
  * With shift the windows of every epoch but the first begin later, by a number of tokens below the
- * stride that is keyed by seed and epoch as well: so many are left out at the beginning, and a window
- * that would reach beyond the end is moved to end with it. Their number stays.
+ * stride that is keyed by seed and epoch as well: so many are left out at the beginning, and a
+ * window that would reach beyond the end is moved to end with it. Their number stays.
  *
  * Each source of a mixture has its own windows and permutations, a new permutation each time all
  * its windows have been given out; draws.h decides which source gives the next window. A mixture of

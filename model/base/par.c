@@ -27,10 +27,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 1024 };
 /* A thread that waits spins for so long, since to wake one that sleeps takes some microseconds; a
  * peer that comes later has probably lost its CPU to another program. */
 #define SPIN_S 1e-4
+enum { LONG_SPIN = 4096 };
 
 static struct {
     pthread_t leader;
@@ -65,6 +65,22 @@ static struct {
     bool spin; /* every thread has a CPU */
 } meet;
 
+/*
+ * What a thread has offered: `left` is the offer's number << 32 | how many items nobody has begun.
+ * Who takes one has made sure that the offer stays as it is until `done`, the number of items that
+ * others have done, says so. The number tells an offer from the next one of as many items.
+ */
+struct offer {
+    _Alignas(64) _Atomic uint64_t left;
+    par_item_fn *fn;
+    void *arg;
+    int n;
+    enum profile_part part;
+    _Alignas(64) atomic_int done;
+};
+static struct offer offers[PAR_MAX_THREADS];
+static _Thread_local int own_thread;
+
 static void relax_cpu(void)
 {
 #if defined(__x86_64__)
@@ -77,11 +93,72 @@ static bool is_round(unsigned round)
     return atomic_load_explicit(&meet.round, memory_order_acquire) == round;
 }
 
+/* How many items of o nobody had begun: the caller has to do the one that many before the end;
+ * 0: none. */
+static int take_item(struct offer *o)
+{
+    uint64_t left = atomic_load_explicit(&o->left, memory_order_relaxed);
+    while ((uint32_t)left > 0)
+        if (atomic_compare_exchange_weak_explicit(&o->left, &left, left - 1, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return (int)(uint32_t)left;
+    return 0;
+}
+
+/* Items of another thread until it has none left, if there is such a thread; *last is the one that
+ * had some last. */
+static bool help_others(int *last)
+{
+    for (int i = 0; i < meet.n; i++) {
+        struct offer *o = &offers[(*last + i) % meet.n];
+        int left = take_item(o);
+        if (left == 0)
+            continue;
+        *last = (*last + i) % meet.n;
+        const enum profile_part was = profile_within(o->part);
+        do {
+            o->fn(o->arg, o->n - left);
+            atomic_fetch_add_explicit(&o->done, 1, memory_order_release);
+        } while ((left = take_item(o)) > 0);
+        profile_within(was);
+        return true;
+    }
+    return false;
+}
+
+void par_items(par_item_fn *fn, void *arg, int n)
+{
+    struct offer *o = &offers[own_thread];
+    int own = 0, spins = 0;
+    if (meet.n == 1 || n == 1) {
+        for (int i = 0; i < n; i++)
+            fn(arg, i);
+        return;
+    }
+    const uint64_t number = (atomic_load_explicit(&o->left, memory_order_relaxed) >> 32) + 1;
+    o->fn = fn;
+    o->arg = arg;
+    o->n = n;
+    o->part = profile_now();
+    atomic_store_explicit(&o->done, 0, memory_order_relaxed);
+    atomic_store_explicit(&o->left, number << 32 | (uint32_t)n, memory_order_release);
+    for (int left; (left = take_item(o)) > 0; own++)
+        fn(arg, n - left);
+    while (atomic_load_explicit(&o->done, memory_order_acquire) < n - own) {
+        relax_cpu();
+        if (++spins % LONG_SPIN == 0)
+            sched_yield(); /* who helps has perhaps lost its CPU */
+    }
+}
+
 static void spin_while_round(unsigned round)
 {
     double end = 0;
+    int last = own_thread + 1;
     for (int spins = 1; is_round(round); spins++) {
         relax_cpu();
+        if (spins % 16 == 0 && help_others(&last))
+            end = 0;
         if (spins % 256 != 0)
             continue;
         const double now = clock_s();
@@ -107,7 +184,7 @@ void par_barrier(void)
         atomic_store_explicit(&meet.arrived, 0, memory_order_relaxed);
         atomic_store(&meet.round, round + 1);
         if (atomic_load(&meet.sleeping) > 0)
-            syscall(SYS_futex, &meet.round, FUTEX_WAKE_PRIVATE, MAX_THREADS, NULL, NULL, 0);
+            syscall(SYS_futex, &meet.round, FUTEX_WAKE_PRIVATE, PAR_MAX_THREADS, NULL, NULL, 0);
         return;
     }
     enum profile_part was = profile_set(PART_WAITS);
@@ -173,6 +250,7 @@ static void run_job(par_fn *fn, void *arg)
     {
         int thread = omp_get_thread_num(), n = omp_get_num_threads();
         settle_thread(thread);
+        own_thread = thread;
 #pragma omp single
         {
             meet.n = n;
@@ -213,8 +291,8 @@ static void *lead_team(void *unused)
 
 int par_open(int n_threads, bool pin)
 {
-    if (n_threads < 0 || n_threads > MAX_THREADS)
-        return err_set(ERR_RANGE, "threads is %d, must be 0 to %d", n_threads, MAX_THREADS);
+    if (n_threads < 0 || n_threads > PAR_MAX_THREADS)
+        return err_set(ERR_RANGE, "threads is %d, must be 0 to %d", n_threads, PAR_MAX_THREADS);
     par_close();
     if (sched_getaffinity(0, sizeof team.allowed, &team.allowed) != 0)
         return err_errno("cannot read the set of allowed processors");

@@ -6,17 +6,19 @@
  * as the process may use CPUs pins each thread to one CPU.
  *
  * A job is one function that every thread of the team runs at the same time. Jobs take no locks
- * and make no system calls; their only synchronization is par_barrier, which spins briefly and
- * then sleeps. The results of a job must not depend on the number of threads: split rows and
- * columns between threads, never sums.
+ * and make no system calls; they wait in par_barrier, where a thread helps others with their work
+ * (par_items), spins briefly and then sleeps. The results of a job must not depend on the number of
+ * threads: split rows and columns between threads, never sums.
  */
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { PAR_MAX_THREADS = 1024 };
+
 typedef void par_fn(void *arg, int thread, int n_threads);
 
 /* Start the team, or replace it by a new one. n_threads 0 means one thread for each CPU that the
- * process may use; ERR_RANGE outside 0..1024. */
+ * process may use; ERR_RANGE outside 0..PAR_MAX_THREADS. */
 int par_open(int n_threads, bool pin);
 /* End the team and join its threads, so that the memory libraries hold for each thread is freed
  * before the program exits. Does nothing without a team. */
@@ -38,6 +40,14 @@ bool par_wait_s(double seconds);
 /* Wait until every thread of the job has arrived; what any of them wrote before the barrier is
  * visible to all of them after it. */
 void par_barrier(void);
+
+/*
+ * Work of this thread alone, in n items. It begins them in order; threads that wait at a barrier
+ * meanwhile take some over, with the same arg. Returns when all are done. fn offers no items, meets
+ * no barrier, and works in no memory that belongs to the thread which runs it.
+ */
+typedef void par_item_fn(void *arg, int item);
+void par_items(par_item_fn *fn, void *arg, int n);
 
 /* This thread's share of n items: first .. last - 1. Shares are contiguous and differ in size by at
  * most one item. */

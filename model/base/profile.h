@@ -101,6 +101,8 @@ uint64_t profile_trace_dropped(const struct profile_trace *t);
 
 /* ---- for the code that is profiled ---- */
 
+/* This thread's category; PART_REST while profiling is off. */
+enum profile_part profile_now(void);
 /* Set this thread's category from now on; returns the one before. Does nothing outside jobs, but
  * in a trace's caller, nor while profiling is off. */
 enum profile_part profile_set(enum profile_part part);

@@ -8,8 +8,9 @@
  *         row tile
  *           strip
  *
- * A tile stays in the first-level cache, the strips in the second. Sums are met a long run of a row
- * at a time: rows of C are far apart, often by a multiple of what a cache has in a way.
+ * Row tiles of a thread that is late are computed by threads that wait for it (par_items). A tile
+ * stays in the first-level cache, the strips in the second. Sums are met a long run of a row at a
+ * time: rows of C are far apart, often by a multiple of what a cache has in a way.
  */
 #include "model/kernels/product.h"
 
@@ -33,14 +34,12 @@ struct product_work {
     int tile_rows, tile_cols;
     float *packed; /* [ROWS / R][PART][R] */
     float *strips; /* [COLS / tile_cols][PART][tile_cols] */
-    float *edge;   /* [R][tile_cols] of sums at the right edge */
 };
 
 static size_t carve_work(struct product_work *w, void *scratch)
 {
     struct arena a = {.base = scratch};
     w->strips = arena_take(&a, sizeof(float) * PART * COLS);
-    w->edge = arena_take(&a, sizeof(float) * TILE_MAX_ROWS * WIDEST_STRIP);
     w->packed = arena_take(&a, sizeof(float) * (ROWS + BF16_MAX_ROWS) * PART);
     return a.used;
 }
@@ -82,11 +81,14 @@ static void pack_tile(const struct product_work *w, float *packed, int i, int R,
             packed[r] *= p->alpha;
 }
 
-/* A part of k, a block of columns, and its strips. */
+/* Some rows, a part of k, a block of columns, and its strips. */
 struct product_block {
+    const struct product_work *w;
+    int i0, i1, n_tiles;
     int l, k;
     int j, cols;
     bool fresh; /* nothing is there to be added to */
+    bool last;  /* the sums are complete then */
 };
 
 static float *strip_at(const struct product_work *w, const struct product_block *b, int col)
@@ -139,12 +141,13 @@ static void multiply_tile(const struct product_work *w, const struct product_blo
                              width, NULL, none);
         return;
     }
+    float edge[TILE_MAX_ROWS * WIDEST_STRIP] = {0};
     for (int r = 0; r < R && !b->fresh; r++)
-        memcpy(w->edge + r * width, c + (size_t)r * ldc, (size_t)used * sizeof *c);
-    w->kernels->tile_f32(w->edge, (size_t)width, b->fresh, packed, (size_t)R, R, strip,
-                         (size_t)width, b->k, width, NULL, none);
+        memcpy(edge + r * width, c + (size_t)r * ldc, (size_t)used * sizeof *c);
+    w->kernels->tile_f32(edge, (size_t)width, b->fresh, packed, (size_t)R, R, strip, (size_t)width,
+                         b->k, width, NULL, none);
     for (int r = 0; r < R; r++)
-        memcpy(c + (size_t)r * ldc, w->edge + r * width, (size_t)used * sizeof *c);
+        memcpy(c + (size_t)r * ldc, edge + r * width, (size_t)used * sizeof *c);
 }
 
 /* The sums that the next tile goes on from, while this one is computed. */
@@ -157,11 +160,16 @@ static void prefetch_sums(const struct product *p, int i, int R, int j)
     }
 }
 
-/* Rows i .. i + R - 1 of the block; `packed` has A's. last: the sums are complete then. */
-static void multiply_row_tile(const struct product_work *w, const struct product_block *b,
-                              const float *packed, int i, int R, bool last)
+/* Row tile t of the block. */
+static void multiply_row_tile(void *block, int t)
 {
+    const struct product_block *b = block;
+    const struct product_work *w = b->w;
     const int width = w->tile_cols;
+    int first, next_tile;
+    par_split(b->i1 - b->i0, t, b->n_tiles, &first, &next_tile);
+    const int i = b->i0 + first, R = next_tile - first;
+    const float *packed = packed_tile(w, t, first, b->k);
     if (w->bf16 != NULL)
         w->bf16->multiply(w->p->c + (size_t)i * (size_t)w->p->ldc + (size_t)b->j, (size_t)w->p->ldc,
                           b->fresh, packed, R, w->strips, b->cols, b->k);
@@ -173,7 +181,7 @@ static void multiply_row_tile(const struct product_work *w, const struct product
             prefetch_sums(w->p, i + R, R, b->j);
         multiply_tile(w, b, packed, i, R, col);
     }
-    if (last && w->p->finish != NULL)
+    if (b->last && w->p->finish != NULL)
         w->p->finish(w->p->user, i, R, b->j, b->cols);
 }
 
@@ -200,14 +208,18 @@ static void multiply_rows(const struct product_work *w, int i0, int i1, int j0, 
             pack_tile(w, packed_tile(w, t, first, k), i0 + first, last - first, l, k);
         }
         for (int j = j0; j < j1; j += COLS) {
-            const struct product_block b = {l, k, j, j1 - j < COLS ? j1 - j : COLS,
-                                            part == 0 && !p->add};
+            struct product_block b = {.w = w,
+                                      .i0 = i0,
+                                      .i1 = i1,
+                                      .n_tiles = n_tiles,
+                                      .l = l,
+                                      .k = k,
+                                      .j = j,
+                                      .cols = j1 - j < COLS ? j1 - j : COLS,
+                                      .fresh = part == 0 && !p->add,
+                                      .last = part == n_parts - 1};
             pack_strips(w, &b);
-            for (int t = 0; t < n_tiles; t++) {
-                par_split(i1 - i0, t, n_tiles, &first, &last);
-                multiply_row_tile(w, &b, packed_tile(w, t, first, k), i0 + first, last - first,
-                                  part == n_parts - 1);
-            }
+            par_items(multiply_row_tile, &b, n_tiles);
         }
     }
 }

@@ -32,8 +32,8 @@ struct product {
     const float *a, *b;
     float *c;
     int lda, ldb, ldc; /* floats from row to row, as stored */
-    /* Called for each block of C, rows x cols, once it is complete and while it is in the cache;
-     * NULL: nothing is to be done. */
+    /* Called for each block of C, rows x cols, once it is complete and while it is in the cache, by
+     * any thread of the job; NULL: nothing is to be done. */
     void (*finish)(void *user, int row, int rows, int col, int cols);
     void *user;
 };
@@ -55,7 +55,8 @@ void product_set_factors(enum product_factors f);
 /* Bytes of scratch that a thread needs. */
 size_t product_scratch_bytes(void);
 /*
- * This thread's share of C. Every thread of the job calls it with the same product; no barrier.
+ * This thread's share of C, some of which others may compute that wait at a barrier meanwhile.
+ * Every thread of the job calls it with the same product; no barrier.
  * scratch: this thread's own, aligned to 64 bytes.
  */
 void product_share(const struct product *p, int thread, int n_threads, void *scratch);

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 
 enum { ROUNDS = 2000, MOST = 8 };
 struct rounds {
@@ -82,6 +83,89 @@ static void no_thread_outlives_its_team(void **state)
         assert_int_equal(atomic_load(&l.gone), n);
     }
     pthread_key_delete(l.key);
+}
+
+enum { ITEMS = 200, OFFERS = 50 };
+struct offered {
+    int done[MOST][ITEMS]; /* how often; no atomics, as above */
+    int wrong, helped;
+    bool slow;
+};
+/* Thread 0's, of which the others take over what they can. */
+struct own_items {
+    struct offered *o;
+    int thread;
+    pthread_t runner;
+    atomic_int others;
+};
+
+static void do_item(void *arg, int item)
+{
+    struct own_items *own = arg;
+    own->o->done[own->thread][item]++;
+    if (!pthread_equal(pthread_self(), own->runner))
+        atomic_fetch_add(&own->others, 1);
+    if (own->o->slow)
+        clock_sleep_s(1e-3);
+}
+
+/* Every item is done once, and is done when par_items returns. */
+static void offer_all(void *arg, int thread, int n_threads)
+{
+    (void)n_threads;
+    struct offered *o = arg;
+    for (int i = 1; i <= OFFERS; i++) {
+        struct own_items own = {.o = o, .thread = thread, .runner = pthread_self()};
+        const int n = i == 1 ? 1 : (thread + 1) * i % ITEMS;
+        memset(o->done[thread], 0, sizeof o->done[thread]);
+        par_items(do_item, &own, n);
+        for (int k = 0; k < ITEMS; k++)
+            if (o->done[thread][k] != (k < n))
+                o->wrong = 1;
+        if (i % 3 == 0)
+            par_barrier();
+    }
+}
+
+static void items_are_done_once(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= MOST; n += n < 3 ? 1 : 5) {
+        struct offered o = {0};
+        assert_ok(par_open(n, false));
+        for (int job = 0; job < 20; job++)
+            par_run(offer_all, &o);
+        assert_int_equal(o.wrong, 0);
+    }
+    par_close();
+}
+
+static void offer_alone(void *arg, int thread, int n_threads)
+{
+    (void)n_threads;
+    struct offered *o = arg;
+    struct own_items own = {.o = o, .thread = thread, .runner = pthread_self()};
+    if (thread == 0)
+        par_items(do_item, &own, ITEMS);
+    if (thread == 0)
+        o->helped = atomic_load(&own.others);
+    par_barrier();
+}
+
+/* Where every thread has a CPU, one that waits helps. */
+static void who_waits_helps(void **state)
+{
+    (void)state;
+    cpu_set_t allowed;
+    assert_int_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    if (CPU_COUNT(&allowed) < 2)
+        skip();
+    struct offered o = {.slow = true};
+    assert_ok(par_open(2, false));
+    for (int tries = 0; tries < 100 && o.helped == 0; tries++)
+        par_run(offer_alone, &o);
+    assert_in_range(o.helped, 1, ITEMS);
+    par_close();
 }
 
 static int count_threads(void)
@@ -193,6 +277,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_barrier_holds_all_threads),
         cmocka_unit_test(no_thread_outlives_its_team),
+        cmocka_unit_test(items_are_done_once),
+        cmocka_unit_test(who_waits_helps),
         cmocka_unit_test(a_closed_team_has_no_threads),
         cmocka_unit_test(the_caller_goes_on_while_a_job_runs),
         cmocka_unit_test(a_full_team_is_pinned_and_a_smaller_one_is_free),

@@ -3,6 +3,7 @@
 #include "model/base/par.h"
 #include "model/base/profile.h"
 #include "model/kernels/attention.h"
+#include "model/kernels/prefetch.h"
 #include "model/kernels/row_kernels.h"
 #include "model/kernels/training_kernels.h"
 #include "model/layer_stream.h"
@@ -130,9 +131,12 @@ static const float *normalize_rows(const struct pass_thread *p, const float *x, 
         par_split(p->rows, p->thread, p->n_threads, &first, &last);
     profile_set(PART_LAYERNORM);
     profile_work(0, 2.0 * sizeof(float) * (double)C * (last - first));
-    for (int r = first; r < last; r++)
+    for (int r = first; r < last; r++) {
+        if (r + 1 < last)
+            prefetch_floats(x + (size_t)(r + 1) * C, C);
         row_kernels()->layernorm(y + (size_t)r * C, x + (size_t)r * C, weight, bias, C,
                                  c->layer_norm_epsilon);
+    }
     if (!few)
         par_barrier();
     return y;

@@ -1,6 +1,7 @@
 /*
- * One row streams whole panels (row_f16, row_f32). Several rows, up to ROWS at a time, are packed
- * once into row tiles and meet W in this order of loops:
+ * A thread's share is some columns, and with many rows and threads some rows. One row streams whole
+ * panels (row_f16, row_f32). Several rows, up to ROWS at a time, are packed once into row tiles and
+ * meet W in this order of loops:
  *
  *   group of panels (1, or GROUP with many tiles)
  *     part of K, PART rows of a panel at most
@@ -21,6 +22,7 @@
 #include "model/kernels/product.h"
 #include "model/kernels/row_kernels.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { ROWS = 256, GROUP = 4, MANY_TILES = 4, PART = 384 };
@@ -187,13 +189,6 @@ static void multiply_group(const struct linear_work *s, float *y, size_t ldy, in
     write_group(s, y, ldy, c0, c1, epilogue);
 }
 
-/* Prefetch a run that is too short for the hardware prefetcher to recognize. */
-static void fetch_floats(const float *x, int n)
-{
-    for (int i = 0; i < n; i += 16)
-        __builtin_prefetch(x + i);
-}
-
 /* One row times whole panels that begin at w. */
 static void multiply_row(const struct linear_work *s, const float *x, const char *w, int panels)
 {
@@ -211,9 +206,9 @@ static void multiply_one_row(struct linear_work *s, float *y, const float *x, in
                              enum epilogue epilogue)
 {
     s->T = 1;
-    fetch_floats(x, s->w->K);
+    prefetch_floats(x, (size_t)s->w->K);
     if (s->w->bias != NULL)
-        fetch_floats(s->w->bias + c0, c1 - c0);
+        prefetch_floats(s->w->bias + c0, (size_t)(c1 - c0));
     for (int col = c0, next; col < c1; col = next) {
         const char *w = panel_at(s->w, col / PANEL, 0);
         int whole = (c1 - col) / PANEL, lo = col % PANEL;
@@ -270,14 +265,61 @@ static void multiply_plain(const struct linear *w, float *y, size_t ldy, const f
     product_share(&p, thread, n_threads, scratch);
 }
 
-/* This thread's columns c0 .. c1 - 1 of N, for T rows. WIDE columns are faster, but where they do not
- * divide evenly the threads with fewer would wait; one row's time is memory's, in whole lines. */
+/* This thread's columns c0 .. c1 - 1 of N, for T rows. WIDE columns are faster, but where they do
+ * not divide evenly the threads with fewer would wait; one row's time is memory's, in whole lines.
+ */
 static void share_columns(int N, int T, int thread, int n_threads, int *c0, int *c1)
 {
     const int even = (N + WIDE - 1) / WIDE % n_threads == 0, unit = even || T == 1 ? WIDE : HALF;
     par_split((N + unit - 1) / unit, thread, n_threads, c0, c1);
     *c0 *= unit;
     *c1 *= unit;
+}
+
+/* By how many threads the rows are divided, a divisor of their number: where a share costs least.
+ * To pack an element of x costs as much as PACK multiply-adds, to widen one of W as much as WIDEN.
+ */
+static int choose_down(int T, int N, int n_threads)
+{
+    enum { LEAST = 64 /* rows of a share; weights of few rows come from memory, so only once */ };
+    enum { PACK = 16, WIDEN = 8 };
+    int best = 1;
+    double least = 0;
+    for (int down = 1; down <= n_threads && (down == 1 || T >= down * LEAST); down++) {
+        const int across = n_threads / down;
+        if (n_threads % down != 0)
+            continue;
+        const double rows = (T + down - 1) / down,
+                     cols = ((N + HALF - 1) / HALF + across - 1) / across * (double)HALF;
+        const double cost = rows * cols + PACK * rows + WIDEN * cols * ceil(rows / ROWS);
+        if (down == 1 || cost < least) {
+            least = cost;
+            best = down;
+        }
+    }
+    return best;
+}
+
+/* The same for several rows of x, columns c0 .. c1 - 1. */
+static void multiply_rows(struct linear_work *s, float *y, size_t ldy, const float *x, size_t ldx,
+                          int T, int c0, int c1, enum epilogue epilogue)
+{
+    const size_t K = (size_t)s->w->K;
+    for (int t = 0; t < T; t += ROWS) {
+        s->T = T - t < ROWS ? T - t : ROWS;
+        s->n_tiles = (s->T + s->k->tile_rows - 1) / s->k->tile_rows;
+        for (int i = 0; i < s->n_tiles; i++) {
+            int first, R;
+            tile_span(s, i, &first, &R);
+            s->k->pack_rows(s->packed + (size_t)first * K, x + (size_t)(t + first) * ldx, ldx, R,
+                            s->w->K);
+        }
+        const int wide = (s->n_tiles > MANY_TILES ? GROUP : 1) * PANEL;
+        for (int col = c0, next; col < c1; col = next) {
+            next = col - col % PANEL + wide < c1 ? col - col % PANEL + wide : c1;
+            multiply_group(s, y + (size_t)t * ldy, ldy, col, next, epilogue);
+        }
+    }
 }
 
 void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx, int T,
@@ -292,28 +334,16 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
                                                         n_threads);
     struct linear_work s = {.k = matrix_kernels(), .w = w};
     carve_work(&s, scratch, w->K);
-    int c0, c1;
-    share_columns(w->N, T, thread, n_threads, &c0, &c1);
-    if (c0 == c1)
+    const int down = choose_down(T, w->N, n_threads), across = n_threads / down;
+    int c0, c1, first, last;
+    share_columns(w->N, T, thread % across, across, &c0, &c1);
+    par_split(T, thread / across, down, &first, &last);
+    if (c0 == c1 || first == last)
         return;
     s.n_parts = (w->K + PART - 1) / PART;
-    if (T == 1) {
+    if (T == 1)
         multiply_one_row(&s, y, x, c0, c1, epilogue);
-        return;
-    }
-    for (int t = 0; t < T; t += ROWS) {
-        s.T = T - t < ROWS ? T - t : ROWS;
-        s.n_tiles = (s.T + s.k->tile_rows - 1) / s.k->tile_rows;
-        for (int i = 0; i < s.n_tiles; i++) {
-            int first, R;
-            tile_span(&s, i, &first, &R);
-            s.k->pack_rows(s.packed + (size_t)first * (size_t)w->K, x + (size_t)(t + first) * ldx,
-                           ldx, R, w->K);
-        }
-        const int wide = (s.n_tiles > MANY_TILES ? GROUP : 1) * PANEL;
-        for (int col = c0, next; col < c1; col = next) {
-            next = col - col % PANEL + wide < c1 ? col - col % PANEL + wide : c1;
-            multiply_group(&s, y + (size_t)t * ldy, ldy, col, next, epilogue);
-        }
-    }
+    else
+        multiply_rows(&s, y + (size_t)first * ldy, ldy, x + (size_t)first * ldx, ldx, last - first,
+                      c0, c1, epilogue);
 }

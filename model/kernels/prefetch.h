@@ -12,4 +12,12 @@ struct prefetch {
     size_t step;
 };
 
+/* Prefetch x [n] at once: a run that is too short for the hardware prefetcher to recognize, or what
+ * another core has written. */
+static inline void prefetch_floats(const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i += 16)
+        __builtin_prefetch(x + i);
+}
+
 #endif

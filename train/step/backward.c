@@ -17,6 +17,7 @@
 
 #include "model/base/par.h"
 #include "model/base/profile.h"
+#include "model/kernels/prefetch.h"
 #include "model/kernels/product.h"
 #include "model/kernels/row_kernels.h"
 #include "model/kernels/training_kernels.h"
@@ -181,10 +182,16 @@ static void layernorm_input(const struct backward_thread *p, const float *x, con
         int row, end;
         norm_span(b, run, &row, &end);
         memset(sums, 0, 2 * C * sizeof *sums);
-        for (int r = row; r < end; r++)
-            training_kernels()->layernorm_grad(b->dx + (size_t)r * C, sums, sums + C,
-                                               b->branch + (size_t)r * C, x + (size_t)r * C, weight,
-                                               C, model_config(p)->layer_norm_epsilon);
+        for (int r = row; r < end; r++) {
+            const size_t at = (size_t)r * C, next = at + C;
+            if (r + 1 < end) {
+                prefetch_floats(x + next, C);
+                prefetch_floats(b->branch + next, C);
+                prefetch_floats(b->dx + next, C);
+            }
+            training_kernels()->layernorm_grad(b->dx + at, sums, sums + C, b->branch + at, x + at,
+                                               weight, C, model_config(p)->layer_norm_epsilon);
+        }
     }
     par_barrier();
 }
@@ -250,9 +257,12 @@ static const float *recompute_norm(const struct backward_thread *p, const float 
     int first, last;
     thread_rows(p, &first, &last);
     profile_set(PART_LAYERNORM);
-    for (int r = first; r < last; r++)
+    for (int r = first; r < last; r++) {
+        if (r + 1 < last)
+            prefetch_floats(x + (size_t)(r + 1) * C, C);
         row_kernels()->layernorm(y + (size_t)r * C, x + (size_t)r * C, weight, bias, C,
                                  model_config(p)->layer_norm_epsilon);
+    }
     return y;
 }
 

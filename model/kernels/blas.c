@@ -13,12 +13,16 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* The longest side of a tile; the most tiles that a product is divided into for the sake of all
  * processors, and the shortest side of these; sides are multiples of UNIT. */
 enum { TILE = 4096, MOST = 64, LEAST = 64, UNIT = 16 };
+
+#define CORE_VARIABLE "OPENBLAS_CORETYPE"
 
 static pthread_once_t opening = PTHREAD_ONCE_INIT;
 static struct {
@@ -37,13 +41,41 @@ static void read_calls(void *library)
     calls.set_num_threads(1);
 }
 
+/* A processor that is newer than the library has its oldest kernels, Prescott's of 2004: the core
+ * of its name that has the processor's instructions. NULL: it has chosen, or the user has. */
+static const char *missed_core(void *library)
+{
+    void *symbol = dlsym(library, "openblas_get_corename");
+    __typeof__(openblas_get_corename) *corename;
+    memcpy(&corename, &symbol, sizeof symbol);
+    if (symbol == NULL || getenv(CORE_VARIABLE) != NULL || strcasecmp(corename(), "Prescott") != 0)
+        return NULL;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))
+        return "SkylakeX";
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return "Haswell";
+#endif
+    return NULL;
+}
+
+static void *load_library(void)
+{
+    return dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+}
+
 /* The threads that it begins leave signals to those that wait for them. */
 static void open_library(void)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+    void *library = load_library();
+    const char *core = library == NULL ? NULL : missed_core(library);
+    if (core != NULL && setenv(CORE_VARIABLE, core, 0) == 0) {
+        dlclose(library);
+        library = load_library();
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (library != NULL)
         read_calls(library);

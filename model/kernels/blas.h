@@ -5,7 +5,9 @@
  * a product into tiles and calls OpenBLAS for each.
  *
  * The library is opened when it is wanted: as soon as it is loaded it begins a thread for each
- * processor, which spins, and most sessions multiply with the program's own kernels alone.
+ * processor, which spins, and most sessions multiply with the program's own kernels alone. On a
+ * processor that it does not know yet, OPENBLAS_CORETYPE is set for it, and for child processes,
+ * unless the user has.
  */
 #include <stdbool.h>
 #include <stddef.h>

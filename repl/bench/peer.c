@@ -4,6 +4,7 @@
 #include "model/base/json.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/kernels/blas.h"
 #include "repl/bench/child.h"
 #include "repl/bench/peer_script.h"
 #include "weights/save.h"
@@ -114,6 +115,8 @@ static int run_torch(struct peers *p, enum peer_work work, int batch, int length
         snprintf(text[i], NUMBER, "%d", sizes[i]);
         argv[3 + i] = text[i];
     }
+    if (blas_open() != 0) /* says to PyTorch's OpenBLAS, too, which kernels to take */
+        err_clear();
     struct buf printed = {0};
     int rc = run_peer(p, PEER_TORCH, argv, peer_script, &printed);
     *out = 0;

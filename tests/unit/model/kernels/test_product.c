@@ -10,8 +10,10 @@
 #include "model/kernels/kernels.h"
 #include "model/kernels/product.h"
 
+#include <dlfcn.h>
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { GAP = 5 /* floats behind a row that are nobody's */, MAX_THREADS = 4 };
@@ -280,6 +282,24 @@ static void openblas_has_no_bfloat16(void **state)
     assert_ok(product_select(PRODUCT_AUTO, FACTORS_FLOAT32));
 }
 
+/* Not those of 2004, which it has for processors that are newer than it. */
+static void openblas_has_kernels_of_this_processor(void **state)
+{
+    (void)state;
+    assert_ok(product_select(PRODUCT_OPENBLAS, FACTORS_FLOAT32));
+    assert_ok(product_select(PRODUCT_AUTO, FACTORS_FLOAT32));
+#if defined(__x86_64__)
+    void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_NOLOAD);
+    assert_non_null(library);
+    void *symbol = dlsym(library, "openblas_get_corename");
+    char *(*corename)(void);
+    memcpy(&corename, &symbol, sizeof symbol);
+    if (symbol != NULL && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        assert_string_not_equal(corename(), "Prescott");
+    dlclose(library);
+#endif
+}
+
 /* In its own order, and within what rounding allows. */
 static void openblas_multiplies_the_same(void **state)
 {
@@ -316,12 +336,14 @@ static void automatic_is_own_where_kernels_are_fast(void **state)
 
 int main(void)
 {
+    unsetenv("OPENBLAS_CORETYPE"); /* where it is set, it is taken at its word */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_element_is_one_chain),
         cmocka_unit_test(factors_in_bfloat16_have_the_order_of_amx),
         cmocka_unit_test(sets_agree_on_awkward_factors),
         cmocka_unit_test(a_product_may_stay_in_float32),
         cmocka_unit_test(openblas_has_no_bfloat16),
+        cmocka_unit_test(openblas_has_kernels_of_this_processor),
         cmocka_unit_test(openblas_multiplies_the_same),
         cmocka_unit_test(automatic_is_own_where_kernels_are_fast),
     };

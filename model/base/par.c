@@ -93,6 +93,12 @@ static bool is_round(unsigned round)
     return atomic_load_explicit(&meet.round, memory_order_acquire) == round;
 }
 
+static void wake_sleepers(void)
+{
+    if (atomic_load(&meet.sleeping) > 0)
+        syscall(SYS_futex, &meet.round, FUTEX_WAKE_PRIVATE, PAR_MAX_THREADS, NULL, NULL, 0);
+}
+
 /* How many items of o nobody had begun: the caller has to do the one that many before the end;
  * 0: none. */
 static int take_item(struct offer *o)
@@ -142,6 +148,8 @@ void par_items(par_item_fn *fn, void *arg, int n)
     o->part = profile_now();
     atomic_store_explicit(&o->done, 0, memory_order_relaxed);
     atomic_store_explicit(&o->left, number << 32 | (uint32_t)n, memory_order_release);
+    if (meet.spin)
+        wake_sleepers();
     for (int left; (left = take_item(o)) > 0; own++)
         fn(arg, n - left);
     while (atomic_load_explicit(&o->done, memory_order_acquire) < n - own) {
@@ -169,10 +177,11 @@ static void spin_while_round(unsigned round)
     }
 }
 
-static void sleep_while_round(unsigned round)
+/* Until the round is over, or a thread has offered items. */
+static void sleep_in_round(unsigned round)
 {
     atomic_fetch_add(&meet.sleeping, 1);
-    while (is_round(round))
+    if (is_round(round))
         syscall(SYS_futex, &meet.round, FUTEX_WAIT_PRIVATE, round, NULL, NULL, 0);
     atomic_fetch_sub(&meet.sleeping, 1);
 }
@@ -183,15 +192,16 @@ void par_barrier(void)
     if (atomic_fetch_add_explicit(&meet.arrived, 1, memory_order_acq_rel) == meet.n - 1) {
         atomic_store_explicit(&meet.arrived, 0, memory_order_relaxed);
         atomic_store(&meet.round, round + 1);
-        if (atomic_load(&meet.sleeping) > 0)
-            syscall(SYS_futex, &meet.round, FUTEX_WAKE_PRIVATE, PAR_MAX_THREADS, NULL, NULL, 0);
+        wake_sleepers();
         return;
     }
     enum profile_part was = profile_set(PART_WAITS);
-    if (meet.spin)
-        spin_while_round(round);
-    if (is_round(round))
-        sleep_while_round(round);
+    while (is_round(round)) {
+        if (meet.spin)
+            spin_while_round(round);
+        if (is_round(round))
+            sleep_in_round(round);
+    }
     profile_resume(was);
 }
 

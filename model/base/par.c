@@ -121,8 +121,9 @@ static bool help_others(int *last)
         if (left == 0)
             continue;
         *last = (*last + i) % meet.n;
-        const enum profile_part was = profile_within(o->part);
+        const enum profile_part was = profile_now();
         do {
+            profile_within(o->part);
             o->fn(o->arg, o->n - left);
             atomic_fetch_add_explicit(&o->done, 1, memory_order_release);
         } while ((left = take_item(o)) > 0);
@@ -177,7 +178,7 @@ static void spin_while_round(unsigned round)
     }
 }
 
-/* Until the round is over, or a thread has offered items. */
+/* Until the round is over, or a thread offers items; who offers just now goes unhelped. */
 static void sleep_in_round(unsigned round)
 {
     atomic_fetch_add(&meet.sleeping, 1);

@@ -42,9 +42,9 @@ bool par_wait_s(double seconds);
 void par_barrier(void);
 
 /*
- * Work of this thread alone, in n items. It begins them in order; threads that wait at a barrier
- * meanwhile take some over, with the same arg. Returns when all are done. fn offers no items, meets
- * no barrier, and works in no memory that belongs to the thread which runs it.
+ * Within a job: work of this thread alone, in n items. It begins them in order; threads that wait
+ * at a barrier meanwhile take some over, with the same arg. Returns when all are done. fn offers no
+ * items, meets no barrier, and works in no memory that belongs to the thread which runs it.
  */
 typedef void par_item_fn(void *arg, int item);
 void par_items(par_item_fn *fn, void *arg, int n);

@@ -300,7 +300,7 @@ static int choose_down(int T, int N, int n_threads)
     return best;
 }
 
-/* The same for several rows of x, columns c0 .. c1 - 1. */
+/* Several rows of x, as multiply_one_row. */
 static void multiply_rows(struct linear_work *s, float *y, size_t ldy, const float *x, size_t ldx,
                           int T, int c0, int c1, enum epilogue epilogue)
 {

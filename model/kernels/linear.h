@@ -67,9 +67,9 @@ enum dtype linear_dtype(enum dtype dtype, int K);
 size_t linear_scratch_bytes(int max_k);
 
 /*
- * Compute this thread's share, some columns or tiles, of y [T,N] = x [T,K] W + b with the given
+ * Compute this thread's share, some columns and rows, of y [T,N] = x [T,K] W + b with the given
  * epilogue. Every thread of the job calls this with the same arguments except `thread` and
- * `scratch`. No barrier: the caller waits before it reads columns of other threads.
+ * `scratch`. No barrier: the caller waits before it reads what other threads compute.
  *
  * ldx, ldy   floats from row to row
  * scratch    this thread's own, linear_scratch_bytes(K), aligned to 64 bytes

@@ -145,14 +145,15 @@ static void offer_alone(void *arg, int thread, int n_threads)
     (void)n_threads;
     struct offered *o = arg;
     struct own_items own = {.o = o, .thread = thread, .runner = pthread_self()};
-    if (thread == 0)
+    if (thread == 0) {
+        clock_sleep_s(5e-3); /* the others sleep at the barrier by now */
         par_items(do_item, &own, ITEMS);
-    if (thread == 0)
         o->helped = atomic_load(&own.others);
+    }
     par_barrier();
 }
 
-/* Where every thread has a CPU, one that waits helps. */
+/* Where every thread has a CPU, one that waits helps, and is woken for it. */
 static void who_waits_helps(void **state)
 {
     (void)state;

@@ -61,7 +61,7 @@ mv "$corpus/stories-tiny.txt" "$corpus/away"
 is "a text that is not there ends it" refused "$($W/corpus "$corpus" "$TMPDIR/none" >/dev/null 2>&1 || echo refused)"
 
 # By the preset, in that folder; where there is none, what it needs.
-out=$(cd "$work" && p train bundled steps=2 warmup=0 n_layer=1 n_head=1 n_embd=8 n_positions=64 vocab_size=0 sequence_length=16 \
+out=$(cd "$work" && p train bundled steps=2 warmup=0 n_layer=1 n_head=1 n_embd=8 n_positions=64 vocab_size=0 sequence_length=32 \
     micro_batch_size=2 eval_every=2 sample_every=0 log_every=1)
 has "the preset trains on them" "[finished at step 2; runs/bundled has the checkpoints" "$out"
 has "with the loss held out" "validation " "$(grep '^step 2/2' <<<"$out")"
@@ -69,7 +69,7 @@ has "elsewhere it says what it needs" "vocabulary not found: the preset bundled 
     "$(cd "$TMPDIR/empty" && p train bundled)"
 
 is "pilots of four kinds run in it" "4x352 5x320 3x416 adamw" \
-    "$($W/pilots "$work" steps=1 warmup=0 n_positions=64 vocab_size=0 sequence_length=16 micro_batch_size=1 | sed -n 's/^| \(.*\) | [0-9]*\.[0-9]* |$/\1/p' | xargs)"
+    "$($W/pilots "$work" steps=1 warmup=0 n_positions=64 vocab_size=0 sequence_length=32 micro_batch_size=1 | sed -n 's/^| \(.*\) | [0-9]*\.[0-9]* |$/\1/p' | xargs)"
 
 # What its page says of it.
 : "${TOOLS:=$PWD/build/release/tests/tools}"

@@ -5,10 +5,11 @@
  * the caller of par_start can do other work while the team computes. A team with as many threads
  * as the process may use CPUs pins each thread to one CPU.
  *
- * A job is one function that every thread of the team runs at the same time. Jobs take no locks
- * and make no system calls; they wait in par_barrier, where a thread helps others with their work
- * (par_items), spins briefly and then sleeps. The results of a job must not depend on the number of
- * threads: split rows and columns between threads, never sums.
+ * A job is one function that every thread of the team runs at the same time. Jobs take no locks.
+ * They wait in par_barrier, where a thread helps others with their work (par_items), spins briefly
+ * and then sleeps, and in par_items for those who help; only these two make system calls. The
+ * results of a job must not depend on the number of threads: split rows and columns between
+ * threads, never sums.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,9 +43,10 @@ bool par_wait_s(double seconds);
 void par_barrier(void);
 
 /*
- * Within a job: work of this thread alone, in n items. It begins them in order; threads that wait
- * at a barrier meanwhile take some over, with the same arg. Returns when all are done. fn offers no
- * items, meets no barrier, and works in no memory that belongs to the thread which runs it.
+ * Within a job: work of this thread alone, in n items. It begins them in order; where every
+ * thread has a CPU, others that wait at a barrier meanwhile take some over, with the same arg.
+ * Returns when all are done. fn offers no items, meets no barrier, and works in no memory that
+ * belongs to the thread which runs it.
  */
 typedef void par_item_fn(void *arg, int item);
 void par_items(par_item_fn *fn, void *arg, int n);

@@ -123,11 +123,11 @@ static bool help_others(int *last)
         *last = (*last + i) % meet.n;
         const enum profile_part was = profile_now();
         do {
-            profile_within(o->part);
+            profile_change(o->part);
             o->fn(o->arg, o->n - left);
             atomic_fetch_add_explicit(&o->done, 1, memory_order_release);
         } while ((left = take_item(o)) > 0);
-        profile_within(was);
+        profile_change(was);
         return true;
     }
     return false;

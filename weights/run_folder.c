@@ -68,6 +68,22 @@ int run_folder_steps(const char *path, int64_t **steps, int *n)
     return rc;
 }
 
+/* The lock of a run, which has the number of its process. */
+static bool has_trainer_lock(const char *path)
+{
+    char *name = file_join(path, "lock"), who[32];
+    struct file f;
+    size_t n = 0;
+    if (name != NULL && file_exists(name) && file_open(&f, name) == 0) {
+        if (f.bytes < sizeof who && file_read_at(&f, who, 0, (size_t)f.bytes) == 0)
+            n = (size_t)f.bytes;
+        file_close(&f);
+    }
+    mem_free(name);
+    err_clear();
+    return n > 1 && who[n - 1] == '\n' && strspn(who, "0123456789") == n - 1;
+}
+
 bool run_folder_is(const char *path)
 {
     static const char *const of_models[] = {"config.json", "adapter_config.json"};
@@ -78,7 +94,7 @@ bool run_folder_is(const char *path)
     for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
         if (file_exists_in(path, of_models[i]))
             return false;
-    if (file_exists_in(path, "metrics.jsonl"))
+    if (file_exists_in(path, "metrics.jsonl") || has_trainer_lock(path))
         return true;
     const int rc = run_folder_steps(path, &steps, &n);
     mem_free(steps);

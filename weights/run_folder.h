@@ -18,7 +18,7 @@ int run_folder_steps(const char *path, int64_t **steps, int *n);
 char *run_folder_checkpoint(const char *path, int64_t step);
 /* The step of a checkpoint with this name; -1: it is no checkpoint's name. */
 int64_t run_folder_step_of(const char *name);
-/* Whether the folder has a run's checkpoints or metrics, and no model or adapter. */
+/* Whether the folder has a run's checkpoints, metrics or lock, and no model or adapter. */
 bool run_folder_is(const char *path);
 /*
  * The path to open for `path`: of a run's folder its newest whole checkpoint, of anything else the

@@ -15,7 +15,8 @@
  *   else                                      text, unless a byte is NUL or the magic is another's
  *
  * A file that is named must be one of these. Inside a folder, or matching a pattern, empty files
- * and archives and files that are not text are left out; of the latter one note says how many.
+ * and archives, files that are not text, and folders of models and runs are left out; of all but
+ * the empty ones one note says how many.
  */
 #include "train/data/source.h"
 
@@ -32,6 +33,7 @@
 #include "train/data/pickle_ids.h"
 #include "train/data/tfrecord.h"
 #include "train/data/utf16.h"
+#include "weights/run_folder.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -61,21 +63,48 @@ static int add_source(struct data_sources *s, const struct data_source *one)
     return 0;
 }
 
-/* What other programs write that is neither text nor tokens; NULL: nothing known. */
-static const char *foreign_format(const char *head, size_t n)
+/* What other programs write that is neither text nor tokens. */
+struct foreign_format {
+    const char *bytes;
+    size_t n;
+    const char *is;
+    bool beside; /* may well stand among texts: left out in a folder */
+};
+
+/* NULL: nothing known. */
+static const struct foreign_format *foreign_format(const char *head, size_t n)
 {
-    static const struct {
-        const char *bytes;
-        size_t n;
-        const char *is;
-    } known[] = {
-        {"7z\xbc\xaf\x27\x1c", 6, "is a 7-Zip archive: unpack it first"},
-        {"Rar!", 4, "is a RAR archive: unpack it first"},
-        {"GGUF", 4, "is a model (GGUF), not text or tokens"},
-        {"version https://git-lfs", 23, "is a git-lfs pointer, not the data: git lfs pull"},
+    static const struct foreign_format known[] = {
+        {"7z\xbc\xaf\x27\x1c", 6, "is a 7-Zip archive: unpack it first", false},
+        {"Rar!", 4, "is a RAR archive: unpack it first", false},
+        {"GGUF", 4, "is a model (GGUF), not text or tokens", true},
+        {"version https://git-lfs", 23, "is a git-lfs pointer, not the data: git lfs pull", false},
+        {"%PDF-", 5, "is a PDF: pdftotext FILE NEW.txt", true},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (n >= known[i].n && memcmp(head, known[i].bytes, known[i].n) == 0)
+            return &known[i];
+    return NULL;
+}
+
+/* What else is a ZIP archive by its first bytes, by its name; NULL: an archive of files. */
+static const char *zip_format(const char *path)
+{
+    static const struct {
+        const char *ending, *is;
+    } known[] = {
+        {".bin", "is a model (PyTorch weights), not text or tokens"},
+        {".pt", "is a model (PyTorch weights), not text or tokens"},
+        {".pth", "is a model (PyTorch weights), not text or tokens"},
+        {".docx", "is a Word document: pandoc -t plain --wrap=none FILE -o NEW.txt"},
+        {".odt", "is an OpenDocument text: pandoc -t plain --wrap=none FILE -o NEW.txt"},
+        {".epub", "is an e-book: pandoc -t plain --wrap=none FILE -o NEW.txt"},
+        {".xlsx", "is a table of Excel: save it as CSV"},
+        {".ods", "is an OpenDocument table: save it as CSV"},
+        {".pptx", "is a presentation of PowerPoint: save it as text"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (text_ends_in(path, known[i].ending))
             return known[i].is;
     return NULL;
 }
@@ -113,10 +142,10 @@ bool data_is_json_lines(const char *name)
 int data_check_text(const char *name, const char *head, size_t n)
 {
     n = n < LOOK_BYTES ? n : LOOK_BYTES;
-    const char *is = foreign_format(head, n);
+    const struct foreign_format *is = foreign_format(head, n);
     const size_t nul = find_nul(head, n);
     if (is != NULL)
-        return err_set(ERR_FORMAT, "%s %s", name, is);
+        return err_set(ERR_FORMAT, "%s %s", name, is->is);
     if (data_is_packed(head, n, NULL))
         return err_set(ERR_FORMAT, "%s is packed in too many layers: unpack it first", name);
     if (nul < n)
@@ -167,11 +196,10 @@ static int classify_source(struct data_source *s, bool *empty, const char *head,
     int32_t magic = 0;
     if (n >= sizeof magic)
         memcpy(&magic, head, sizeof magic);
-    bool zip = n >= 4 && memcmp(head, "PK\3\4", 4) == 0;
-    if (zip && (text_ends_in(s->path, ".bin") || text_ends_in(s->path, ".pt") ||
-                text_ends_in(s->path, ".pth")))
-        return err_set(ERR_FORMAT, "%s is a model (PyTorch weights), not text or tokens",
-                       file_show(shown, sizeof shown, s->path));
+    const bool zip = n >= 4 && memcmp(head, "PK\3\4", 4) == 0;
+    const char *is = zip ? zip_format(s->path) : NULL;
+    if (is != NULL)
+        return err_set(ERR_FORMAT, "%s %s", file_show(shown, sizeof shown, s->path), is);
     if ((s->parquet = parquet_is_file(head, n))) {
         s->kind = DATA_JSON_LINES;
         return 0;
@@ -220,6 +248,16 @@ static int find_megatron(bool *is, bool *skip, const char *path, bool inside)
     return rc;
 }
 
+/* Whether a file that is refused, by its first n bytes and its name, is left out in a folder. */
+static bool may_stand_beside(const struct data_source *s, const char *head, size_t n)
+{
+    const struct foreign_format *is = foreign_format(head, n);
+    if (is != NULL)
+        return is->beside;
+    return data_is_binary(head, n) || s->kind == DATA_PICKLE || pickle_ids_is_name(s->path) ||
+           npy_is_file(head, n);
+}
+
 /* Of a folder's files, err_text() says why this one is left out. */
 static int count_binary(struct data_sources *s)
 {
@@ -244,9 +282,7 @@ static int classify_file(struct data_sources *all, struct data_source *s, bool *
     *skip = empty && inside;
     if (rc == 0 && empty && !inside)
         rc = err_set(ERR_FORMAT, "%s is empty", file_show(shown, sizeof shown, s->path));
-    if (rc == ERR_FORMAT && inside && foreign_format(head, n) == NULL &&
-        (data_is_binary(head, n) || s->kind == DATA_PICKLE || pickle_ids_is_name(s->path) ||
-         npy_is_file(head, n))) {
+    if (rc == ERR_FORMAT && inside && may_stand_beside(s, head, n)) {
         *skip = true;
         rc = count_binary(all);
     }
@@ -304,14 +340,37 @@ static int list_folder(char ***names, size_t *n, const char *path)
     return rc;
 }
 
-static int add_folder(struct data_sources *s, const char *path, int depth)
+/* Whether there is a model or an adapter. */
+static bool has_model(char *const *names, size_t n)
+{
+    bool config = false, weights = false;
+    for (size_t i = 0; i < n; i++) {
+        config |=
+            strcmp(names[i], "config.json") == 0 || strcmp(names[i], "adapter_config.json") == 0;
+        weights |= text_ends_in(names[i], ".safetensors") ||
+                   strncmp(names[i], "pytorch_model", strlen("pytorch_model")) == 0;
+    }
+    return config && weights;
+}
+
+/* A folder, `inside` another or matching a pattern one with a model or a run is left out. */
+static int add_folder(struct data_sources *s, const char *path, int depth, bool inside)
 {
     char **names = NULL, shown[NAME_BYTES];
     size_t n = 0;
-    int rc = depth == DEPTH_MAX ? err_set(ERR_RANGE, "%s: folders are nested more than %d deep",
-                                          file_show(shown, sizeof shown, path), DEPTH_MAX)
-                                : list_folder(&names, &n, path);
-    for (size_t i = 0; i < n && rc == 0; i++) {
+    file_show(shown, sizeof shown, path);
+    int rc = depth == DEPTH_MAX
+                 ? err_set(ERR_RANGE, "%s: folders are nested more than %d deep", shown, DEPTH_MAX)
+                 : list_folder(&names, &n, path);
+    const char *is = run_folder_is(path)   ? "is the folder of a run, not of texts"
+                     : has_model(names, n) ? "is a model, not a folder of texts"
+                                           : NULL;
+    if (rc == 0 && is != NULL)
+        rc = err_set(ERR_FORMAT, "%s %s", shown, is);
+    if (rc == ERR_FORMAT && inside)
+        rc = count_binary(s);
+    const size_t to_read = is == NULL ? n : 0;
+    for (size_t i = 0; i < to_read && rc == 0; i++) {
         struct stat st;
         char *inner = file_join(path, names[i]);
         if (inner == NULL)
@@ -321,7 +380,7 @@ static int add_folder(struct data_sources *s, const char *path, int depth)
         else if (!file_is_folder(inner))
             rc = add_file(s, inner, true);
         else if (lstat(inner, &st) == 0 && !S_ISLNK(st.st_mode)) /* a link may lead in a circle */
-            rc = add_folder(s, inner, depth + 1);
+            rc = add_folder(s, inner, depth + 1, true);
         mem_free(inner);
     }
     for (size_t i = 0; i < n; i++)
@@ -358,7 +417,7 @@ static int add_matches(struct data_sources *s, const char *pattern)
     if (rc == 0)
         qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, compare_names);
     for (size_t i = 0; i < found.gl_pathc && rc == 0; i++)
-        rc = file_is_folder(found.gl_pathv[i]) ? add_folder(s, found.gl_pathv[i], 0)
+        rc = file_is_folder(found.gl_pathv[i]) ? add_folder(s, found.gl_pathv[i], 0, true)
                                                : add_file(s, found.gl_pathv[i], true);
     globfree(&found);
     return rc;
@@ -405,7 +464,7 @@ static int add_path(struct data_sources *s, const char *word)
     const char *what = pattern ? "the pattern" : "the folder";
     if (rc == 0)
         rc = pattern                ? add_matches(s, path)
-             : file_is_folder(path) ? add_folder(s, path, 0)
+             : file_is_folder(path) ? add_folder(s, path, 0, false)
                                     : add_file(s, path, false);
     if (rc == ERR_MISSING && !pattern && !file_exists(path))
         rc = name_prepared(word);

@@ -182,7 +182,7 @@ static int restore_turn(struct repl *r, const char *settings)
     if (t == NULL)
         return ERR_NOMEM;
     t->version = r->model->version;
-    if (!turn_parse(t, settings, &r->sequence.ids))
+    if (!turn_parse(t, settings, &r->sequence.ids, r->model->config.n_vocab))
         repl_pop_turn(r);
     return 0;
 }

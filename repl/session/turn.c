@@ -4,6 +4,8 @@
 #include "model/base/mem.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static void drop_answers(struct turn *t)
 {
@@ -67,18 +69,67 @@ static const long long MOST_DRAWN = 1LL << 52;
     "# answer: text %zu prompt %zu of %zu seed %llu draw %lld position %lld drawn %lld "           \
     "held %d begun %d ended %d\n"
 
+/* Ids that are not in the text, "# prompt: 5 17", as many as a session's settings have room for. */
+#define PROMPT_LINE "# prompt:"
+#define DRAWN_LINE "# drawn:"
+enum { MOST_IDS = 60000 };
+
+static int format_ids(struct buf *out, const char *name, const struct ids *list)
+{
+    int rc = buf_str(out, name);
+    for (size_t i = 0; i < list->n && rc == 0; i++)
+        rc = buf_printf(out, " %d", (int)list->data[i]);
+    return rc == 0 ? buf_char(out, '\n') : rc;
+}
+
+/* Such a line at *at, which is then behind it; none: false. */
+static bool parse_ids(const char **at, const char *name, struct ids *list, int n_vocab)
+{
+    const char *p = *at;
+    char *end;
+    if (strncmp(p, name, strlen(name)) != 0)
+        return false;
+    for (p += strlen(name); *p == ' '; p = end) {
+        const long id = strtol(p + 1, &end, 10);
+        if (end == p + 1 || id < 0 || id >= n_vocab || list->n == MOST_IDS ||
+            ids_add(list, &(token_id){(token_id)id}, 1) != 0)
+            return false;
+    }
+    *at = p + 1;
+    return *p == '\n' && list->n > 0;
+}
+
 int turn_format(const struct turn *t, const struct ids *text, struct buf *out)
 {
     const struct sampler_config *c = &t->settings.sampler;
-    if (t->prompt.n > 0 || t->n_prompt >= text->n)
+    const bool own = t->prompt.n > 0;
+    if (own ? t->n_answers == 0 || t->answers[0].n == 0 || t->prompt.n > MOST_IDS ||
+                  t->answers[0].n > MOST_IDS
+            : t->n_prompt >= text->n)
         return 0;
-    return buf_printf(out, ANSWER_LINE, t->replaced.n > 0 ? (size_t)0 : t->n_before, t->n_prompt,
-                      text->n, (unsigned long long)c->seed, (long long)c->draw,
-                      (long long)c->position, (long long)t->n_drawn, t->held_space, t->begun,
-                      t->ended);
+    int rc = buf_printf(out, ANSWER_LINE, t->replaced.n > 0 ? (size_t)0 : t->n_before,
+                        own ? (size_t)0 : t->n_prompt, text->n, (unsigned long long)c->seed,
+                        (long long)c->draw, (long long)c->position, (long long)t->n_drawn,
+                        t->held_space, t->begun, t->ended);
+    if (rc == 0 && own)
+        rc = format_ids(out, PROMPT_LINE, &t->prompt);
+    return rc == 0 && own ? format_ids(out, DRAWN_LINE, &t->answers[0]) : rc;
 }
 
-bool turn_parse(struct turn *t, const char *settings, const struct ids *text)
+/* The prompt, and the answer in *answer: behind `prompt` ids of the text, or by lines of their own,
+ * prompt being 0. */
+static bool parse_parts(struct turn *t, struct ids *answer, const char *lines,
+                        const struct ids *text, size_t prompt, int n_vocab)
+{
+    const char *at = lines + strcspn(lines, "\n");
+    if (prompt > 0)
+        return ids_add(answer, text->data + prompt, text->n - prompt) == 0;
+    at += *at == '\n';
+    return parse_ids(&at, PROMPT_LINE, &t->prompt, n_vocab) &&
+           parse_ids(&at, DRAWN_LINE, answer, n_vocab);
+}
+
+bool turn_parse(struct turn *t, const char *settings, const struct ids *text, int n_vocab)
 {
     struct sampler_config *c = &t->settings.sampler;
     size_t before, prompt, n;
@@ -87,16 +138,18 @@ bool turn_parse(struct turn *t, const char *settings, const struct ids *text)
     int held, begun, ended;
     if (sscanf(settings, ANSWER_LINE, &before, &prompt, &n, &seed, &draw, &position, &drawn, &held,
                &begun, &ended) != 10 ||
-        n != text->n || prompt == 0 || prompt >= n || before > prompt || draw < 0 ||
-        draw > MOST_DRAWN || position < 0 || position > MOST_DRAWN || drawn < 0 ||
-        drawn > MOST_DRAWN)
+        n != text->n || prompt >= n || draw < 0 || draw > MOST_DRAWN || position < 0 ||
+        position > MOST_DRAWN || drawn < 0 || drawn > MOST_DRAWN)
         return false;
-    const struct answer answer = {.ids = {.data = text->data + prompt, .n = n - prompt},
-                                  .finish = ended ? FINISH_STOP_TOKEN : FINISH_LENGTH};
-    if (turn_take_answers(t, &answer, 1) != 0)
-        return false;
+    struct answer answer = {.finish = ended ? FINISH_STOP_TOKEN : FINISH_LENGTH};
+    bool is = parse_parts(t, &answer.ids, settings, text, prompt, n_vocab);
     t->n_before = before;
-    t->n_prompt = prompt;
+    t->n_prompt = prompt > 0 ? prompt : t->prompt.n;
+    is = is && before <= t->n_prompt && turn_take_answers(t, &answer, 1) == 0;
+    ids_release(&answer.ids);
+    if (!is)
+        return false;
+    t->slid = prompt == 0;
     t->held_space = held != 0;
     t->begun = begun != 0;
     t->n_drawn = drawn;

@@ -5,7 +5,7 @@
 #include "model/base/rng.h"
 #include "tests/lib/test.h"
 
-enum { MANY = 40 };
+enum { MANY = 40, VOCAB = 1 << 20 };
 
 /* A turn, and plain copies of what it is to remember. */
 struct told {
@@ -169,7 +169,7 @@ static void a_line_brings_a_turn_back(void **state)
     t.settings.sampler.draw = 2;
     assert_ok(turn_format(&t, &text, &line));
     assert_ok(buf_str(&line, "temperature: 1\n"));
-    assert_true(turn_parse(&back, buf_text(&line), &text));
+    assert_true(turn_parse(&back, buf_text(&line), &text, VOCAB));
     assert_int_equal(back.n_before, 3);
     assert_int_equal(back.n_prompt, 7);
     assert_true(back.begun && back.ended && !back.held_space);
@@ -180,17 +180,48 @@ static void a_line_brings_a_turn_back(void **state)
     assert_int_equal(back.answers[0].n, 5);
     assert_memory_equal(back.answers[0].data, text.data + 7, 5 * sizeof *text.data);
     text.n--;
-    assert_false(turn_parse(&none, buf_text(&line), &text));
+    assert_false(turn_parse(&none, buf_text(&line), &text, VOCAB));
     text.n++;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_false(turn_parse(&none, bad[i], &text));
-    line.n = 0;
-    add_some(&t.prompt, 2); /* not of the text any more */
-    assert_ok(turn_format(&t, &text, &line));
-    assert_int_equal(line.n, 0);
-    ids_release(&t.prompt);
+        assert_false(turn_parse(&none, bad[i], &text, VOCAB));
     turn_release(&back);
     buf_release(&line);
+    ids_release(&text);
+}
+
+/* The prompt and the answer of a text that was cut are lines of their own. */
+static void lines_bring_back_what_was_cut(void **state)
+{
+    (void)state;
+    struct turn t = {.n_before = 2, .slid = true}, back = {0}, none = {0};
+    struct buf lines = {0};
+    add_some(&text, 5);
+    add_some(&t.prompt, 4);
+    t.n_prompt = 4;
+    assert_ok(turn_format(&t, &text, &lines));
+    assert_int_equal(lines.n, 0); /* nothing was drawn */
+    struct answer answer = {0};
+    add_some(&answer.ids, 9);
+    assert_ok(turn_take_answers(&t, &answer, 1));
+    assert_ok(turn_format(&t, &text, &lines));
+    assert_ok(buf_str(&lines, "temperature: 1\n"));
+    assert_true(turn_parse(&back, buf_text(&lines), &text, VOCAB));
+    assert_true(back.slid);
+    assert_int_equal(back.n_before, 2);
+    assert_int_equal(back.n_prompt, 4);
+    assert_int_equal(back.prompt.n, 4);
+    assert_memory_equal(back.prompt.data, t.prompt.data, 4 * sizeof *text.data);
+    assert_int_equal(back.answers[0].n, 9);
+    assert_memory_equal(back.answers[0].data, answer.ids.data, 9 * sizeof *text.data);
+    assert_false(turn_parse(&none, buf_text(&lines), &text, (int)answer.ids.data[8]));
+    turn_release(&none);
+    *strstr(buf_text(&lines), "# drawn") = '!';
+    assert_false(turn_parse(&none, buf_text(&lines), &text, VOCAB));
+    turn_release(&none);
+    turn_release(&t);
+    turn_release(&back);
+    buf_release(&lines);
+    ids_release(&answer.ids);
     ids_release(&text);
 }
 
@@ -198,6 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(lengths_are_as_good_as_copies),
                                        cmocka_unit_test(a_turn_that_goes_on_has_no_ids),
-                                       cmocka_unit_test(a_line_brings_a_turn_back)};
+                                       cmocka_unit_test(a_line_brings_a_turn_back),
+                                       cmocka_unit_test(lines_bring_back_what_was_cut)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,8 +15,10 @@
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int format_greeting(const struct repl *r, struct buf *out)
 {
@@ -94,6 +96,14 @@ static void take_line(struct repl *r, const struct buf *line, enum line_event ev
     interrupt_clear();
 }
 
+/* Whether the output is a pipe that nobody reads any more: what is typed would be answered unseen.
+ */
+static bool reader_is_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
 /* Asked to leave from outside: nobody is there to be told of unsaved weights. */
 static int save_run_and_leave(struct repl *r)
 {
@@ -110,7 +120,7 @@ int repl_run(struct repl *r)
         progress_warn(note);
     mem_free(note);
     print_greeting(r);
-    while (!r->quit && !signals_leaving()) {
+    while (!r->quit && !signals_leaving() && !reader_is_gone()) {
         struct buf text = {0};
         bool was_empty;
         struct line_config now = line_settings(r);
@@ -137,5 +147,7 @@ int repl_run(struct repl *r)
         unsaved_next_line(r);
     }
     line_close();
-    return signals_leaving() ? save_run_and_leave(r) : 0;
+    if (!r->quit && !signals_leaving())
+        progress_warn("nobody reads the output any more");
+    return r->quit ? 0 : save_run_and_leave(r);
 }

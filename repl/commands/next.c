@@ -86,9 +86,9 @@ static int show_next(const struct repl *r, const struct prompt *p, float *logits
         rc =
             token_text_last(&head, t, p->ids.data + p->begun, p->ids.n - p->begun, look.width - 16);
     if (rc == 0)
-        rc = buf_printf(&head, "\n%s",
-                        by.note != NULL ? by.note
-                                        : "% after the sampling settings and the model's own");
+        rc = buf_str(&head, "\n");
+    if (rc == 0)
+        rc = by.note != NULL ? buf_str(&head, by.note) : chooser_describe(s, &head);
     if (rc == 0)
         rc = buf_str(&out, look.dim);
     if (rc == 0)

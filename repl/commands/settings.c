@@ -165,10 +165,11 @@ static int refuse_name(const struct repl *r, const char *name)
     return rc;
 }
 
-/* Where the next NAME=VALUE of `NAME=VALUE NAME=VALUE` begins: a known name after a space outside
- * of quotes. The end of text if there is none. */
-static const char *next_assignment(const char *text)
+/* Where the next NAME=VALUE of `NAME=VALUE NAME=VALUE` begins: a name after a space outside of
+ * quotes, behind the value of a text a known one. The end of text if there is none. */
+static const char *next_assignment(const struct setting *o, const char *text)
 {
+    const bool is_text = o->type == SETTING_STRING || o->type == SETTING_PATH;
     char name[GROUP_WORD], quote = '\0';
     for (const char *p = text; *p != '\0'; p++) {
         if (quote != '\0' || *p == '"' || *p == '\'') {
@@ -179,7 +180,7 @@ static const char *next_assignment(const char *text)
         if (strchr(" \t\n", *p) == NULL || n == 0 || n >= sizeof name || p[1 + n] != '=')
             continue;
         snprintf(name, sizeof name, "%.*s", (int)n, p + 1);
-        if (settings_table_find(&options_table, name) != NULL)
+        if (!is_text || settings_table_find(&options_table, name) != NULL)
             return p + 1;
     }
     return text + strlen(text);
@@ -290,7 +291,7 @@ static int set_or_show_all(struct repl *r, const char *text)
             return rc;
         if (*value == '=')
             value += 1 + strspn(value + 1, " \t\n");
-        const char *end = assigned ? next_assignment(value) : value + strlen(value);
+        const char *end = assigned ? next_assignment(o, value) : value + strlen(value);
         rc = set_or_show(r, o, value, (size_t)(end - value));
         if (rc == 0 && *value != '\0' && n == 1)
             say_meant(r, o);
@@ -326,12 +327,28 @@ static int reset_settings(struct repl *r)
     return rc;
 }
 
+/* Undo what :set did to one. */
+static int reset_setting(struct repl *r, const char *name)
+{
+    int rc;
+    const struct setting *o = find_called(r, name, strlen(name), false, &rc);
+    if (o == NULL)
+        return rc;
+    if (o == OPTION(device.model))
+        return err_set(ERR_RANGE, "model stays as it is; `:load PATH` loads another");
+    if ((rc = options_set(&r->options, o, ORIGIN_SET, NULL)) == 0)
+        rc = apply_change(r, o);
+    if (rc == 0)
+        show_setting(r, o);
+    return rc;
+}
+
 int cmd_reset(struct repl *r, const struct call *c)
 {
     if (c->n == 0)
         return reset_settings(r);
     if (strcmp(c->words[0], "text") != 0)
-        return err_set(ERR_RANGE, "usage: :reset, for the settings, or :reset text");
+        return reset_setting(r, c->words[0]);
     repl_forget(r);
     wrap_say(stdout, term_dim(stdout), "[new text]");
     return 0;

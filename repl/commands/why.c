@@ -102,6 +102,17 @@ __attribute__((format(printf, 2, 3))) static int say_why(struct why *w, const ch
     return rc == 0 ? buf_printf(&w->out, "%s\n", w->look.plain) : rc;
 }
 
+/* By what settings one token was chosen. */
+static int say_settings(struct why *w)
+{
+    struct buf line = {0};
+    int rc = chooser_describe(&w->turn->settings, &line);
+    if (rc == 0)
+        rc = say_why(w, "%s", buf_text(&line));
+    buf_release(&line);
+    return rc;
+}
+
 static int print_answer_head(struct why *w, const struct chooser *by)
 {
     const struct turn *t = w->turn;
@@ -113,12 +124,12 @@ static int print_answer_head(struct why *w, const struct chooser *by)
         rc = say_why(w, "the weights have changed since this answer: these numbers are of now");
     if (rc != 0 || by->note != NULL)
         return rc != 0 ? rc : say_why(w, "%s", by->note);
-    return say_why(w, w->what == WHY_ONE ? "%% after the sampling settings and the model's own"
-                      : w->look.width < CHANCES_NARROW
-                          ? "%% after the sampling settings; `:why N` shows "
-                            "token N with its alternatives"
-                          : "alternatives: %% after the sampling settings (the "
-                            "model's own)");
+    if (w->what == WHY_ONE)
+        return say_settings(w);
+    return say_why(w, w->look.width < CHANCES_NARROW
+                          ? "%% after the sampling settings; `:why N` shows token N with its "
+                            "alternatives"
+                          : "alternatives: %% after the sampling settings (the model's own)");
 }
 
 /* Which token is explained. */

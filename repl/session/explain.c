@@ -39,6 +39,37 @@ void chooser_init(struct chooser *c, const struct settings *s)
     }
 }
 
+int chooser_describe(const struct settings *s, struct buf *out)
+{
+    struct chooser plain;
+    struct settings neutral;
+    const struct setting *row;
+    int rc = buf_str(out, "% after");
+    const size_t before = out->n;
+    settings_init(&neutral); /* borrows its texts */
+    chooser_plain(&plain);
+    plain.config.chain = neutral.sampler.chain;
+    neutral.sampler = plain.config;
+    for (int i = 0; rc == 0 && (row = settings_table_at(&options_table, i)) != NULL; i++) {
+        const size_t first = offsetof(struct settings, sampler);
+        struct buf value = {0}, off = {0};
+        if (row->offset < first || row->offset >= first + sizeof s->sampler || row->draws ||
+            row->type == SETTING_SHORTHAND)
+            continue;
+        rc = setting_format(row, s, &value);
+        if (rc == 0)
+            rc = setting_format(row, &neutral, &off);
+        if (rc == 0 && strcmp(buf_text(&value), buf_text(&off)) != 0)
+            rc = buf_printf(out, "%s %s %s", out->n > before ? "," : "", row->name,
+                            buf_text(&value));
+        buf_release(&value);
+        buf_release(&off);
+    }
+    if (rc == 0 && out->n == before)
+        rc = buf_str(out, " the sampling settings");
+    return rc == 0 ? buf_str(out, " and the model's own") : rc;
+}
+
 void explanation_release(struct explanation *e)
 {
     mem_free(e->list);

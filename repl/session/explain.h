@@ -17,6 +17,9 @@ struct chooser {
 void chooser_init(struct chooser *c, const struct settings *s);
 /* The model's own distribution, without settings. */
 void chooser_plain(struct chooser *c);
+/* Append what two columns of probabilities are, with the settings that change the second:
+ * "% after temperature 0.8, top_p 0.95 and the model's own". */
+int chooser_describe(const struct settings *s, struct buf *out);
 
 struct explained {
     const token_id *ids; /* [n], borrowed: the prompt, `start` >= 1 of them, and the answer */

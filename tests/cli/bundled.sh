@@ -79,6 +79,9 @@ shared() { "$TOOLS/shared_runs" "$TMPDIR/read" "$1" <"$TMPDIR/drawn"; }
 is "runs of four words in both" "72.2 % (13 of 18 words)" "$(shared 4)"
 is "of five, across no end of a text" "27.8 % (5 of 18 words)" "$(shared 5)"
 is "of six" "0.0 % (0 of 18 words)" "$(shared 6)"
+printf '{"prompt": "A", "text": " %s"}\n' "b c d" "b c e" "f a B c" "a b f" >"$TMPDIR/drawn"
+common() { "$TOOLS/shared_runs" - "$1" <"$TMPDIR/drawn"; }
+is "answers that have two, three and four words in common" "4 3 1" "$(common 2) $(common 3) $(common 4)"
 # Tokens of p 0.6, 0.995 and 0.3: at temperature 0.5 the first has 0.78, and at top_p 0.75 all.
 three='[{"id":1,"logprob":-0.5108},{"id":2,"logprob":-1.204},{"id":3,"logprob":-2.3026}]'
 echo '{"ids":[1,4,2],"logprobs":[-0.5108,-0.005,-1.204],"top_logprobs":['"$three"',[{"id":4,"logprob":-0.005},{"id":5,"logprob":-5.3}],'"$three"']}' >"$TMPDIR/drawn"

@@ -2,13 +2,15 @@
  * How much of drawn texts stands in other texts too, word for word.
  *
  *   shared_runs TEXTS [N] <DRAWN
+ *   shared_runs - N <DRAWN
  *
  * TEXTS  files with the other texts, separated by commas, as `data` takes them
  * DRAWN  answers of `prattle --jsonl`, an object a line; a text is its prompt and its answer
  *
  * A word is a run of letters and digits, in lower case; apostrophes in it do not count. Prints the
  * share of the words of DRAWN that stand in runs of N words or more (13) which a document of TEXTS
- * has as well. Hashes only find the runs: each is compared word by word.
+ * has as well; with -, the greatest number of texts of DRAWN that have one such run in common, as
+ * those of one plot do. Hashes only find the runs: each is compared word by word.
  */
 #include "model/base/err.h"
 #include "model/base/json.h"
@@ -34,6 +36,7 @@ static struct {
     int32_t *words; /* [n] of all drawn texts, NO_WORD between two */
     bool *shared;   /* [n] */
     int32_t *next;  /* [n] the next that begins a run of the same hash, from 1; 0: none */
+    int32_t *text;  /* [n] the text that it is of */
     size_t n, cap;
 } drawn;
 static int32_t *runs; /* [1 << RUN_BITS] the first that begins a run of this hash, from 1 */
@@ -185,32 +188,79 @@ static void read_texts(const char *paths)
     buf_release(&word);
 }
 
-int main(int argc, char **argv)
+static void number_texts(void)
 {
-    size_t n = 0, shared = 0, cap = 0;
-    char *line = NULL;
-    ssize_t length;
-    if (argc == 3)
-        run_words = atoi(argv[2]);
-    if (argc < 2 || argc > 3 || run_words < 1 || run_words > MOST_WORDS) {
-        fprintf(stderr, "usage: shared_runs TEXTS [N] <DRAWN, N from 1 to %d\n", MOST_WORDS);
-        return 2;
+    int32_t text = 0;
+    drawn.text = need(mem_array(drawn.n, sizeof *drawn.text));
+    for (size_t at = 0; at < drawn.n; at++) {
+        drawn.text[at] = text;
+        text += drawn.words[at] == NO_WORD;
     }
-    while ((length = getline(&line, &cap, stdin)) > 0)
-        take_drawn(line, (size_t)length);
-    free(line);
-    list_runs();
-    read_texts(argv[1]);
+}
+
+/* How many texts have the run that begins here: a chain has those behind first. */
+static int count_texts(size_t at)
+{
+    const int32_t *words = drawn.words + at;
+    int32_t last = -1;
+    int n = 0;
+    for (int32_t i = runs[hash_run(words)]; i > 0; i = drawn.next[i - 1])
+        if (drawn.text[i - 1] != last &&
+            memcmp(drawn.words + i - 1, words, (size_t)run_words * sizeof *words) == 0) {
+            last = drawn.text[i - 1];
+            n++;
+        }
+    return n;
+}
+
+static void print_common(void)
+{
+    int most = 0;
+    number_texts();
+    for (size_t at = 0; at < drawn.n; at++) {
+        const int n = begins_run(at) ? count_texts(at) : 0;
+        most = n > most ? n : most;
+    }
+    printf("%d\n", most);
+}
+
+static void print_share(void)
+{
+    size_t n = 0, shared = 0;
     for (size_t i = 0; i < drawn.n; i++) {
         n += drawn.words[i] != NO_WORD;
         shared += drawn.shared[i];
     }
     printf("%.1f %% (%zu of %zu words)\n", n == 0 ? 0 : 100.0 * (double)shared / (double)n, shared,
            n);
+}
+
+int main(int argc, char **argv)
+{
+    size_t cap = 0;
+    char *line = NULL;
+    ssize_t length;
+    if (argc == 3)
+        run_words = atoi(argv[2]);
+    if (argc < 2 || argc > 3 || run_words < 1 || run_words > MOST_WORDS) {
+        fprintf(stderr, "usage: shared_runs TEXTS|- [N] <DRAWN, N from 1 to %d\n", MOST_WORDS);
+        return 2;
+    }
+    while ((length = getline(&line, &cap, stdin)) > 0)
+        take_drawn(line, (size_t)length);
+    free(line);
+    list_runs();
+    if (strcmp(argv[1], "-") == 0) {
+        print_common();
+    } else {
+        read_texts(argv[1]);
+        print_share();
+    }
     bpe_words_release(&names);
     mem_free(drawn.words);
     mem_free(drawn.shared);
     mem_free(drawn.next);
+    mem_free(drawn.text);
     mem_free(runs);
     return 0;
 }

@@ -129,8 +129,8 @@ static int add_value_case(struct buf *out, const char *pattern, const struct set
     struct buf words = {0};
     const bool files = o->type == SETTING_PATH || o->paths;
     int rc = add_choices(&words, o);
-    if (rc == 0 && o == OPTION(device.model))
-        rc = buf_str(&words, "@cached ");
+    if (rc == 0 && (o == OPTION(device.model) || o == RUN_ROW(model.init)))
+        rc = buf_str(&words, "bundled random: @cached ");
     /* A text with nothing to offer is still a value: a word that no file begins with. */
     const bool takes = o->type != SETTING_BOOL && o->type != SETTING_SHORTHAND;
     if (rc == 0 && (words.n > 0 || takes))
@@ -187,15 +187,31 @@ static int add_dashed(struct buf *out, const char *name)
     return buf_printf(out, "%s ", dashed);
 }
 
+/* Of a setting that is on from the beginning, what turns it off. */
+static int add_off(struct buf *out, const struct setting *o)
+{
+    char dashed[64];
+    struct settings built_in;
+    settings_init(&built_in); /* borrows its texts */
+    if (o->type != SETTING_BOOL || !*(const bool *)((const char *)&built_in + o->offset))
+        return 0;
+    help_dashed(dashed, sizeof dashed, o->name);
+    return buf_printf(out, "--no%s ", dashed + 1);
+}
+
 /* Of every command all settings, and its own options. */
 static int add_options(struct buf *out)
 {
     const struct setting *o;
     const struct command *c;
     int rc = buf_str(out, "\n_prattle_options()\n{\n    words='");
-    for (int i = 0; rc == 0 && (o = settings_table_at(&options_table, i)) != NULL; i++)
-        if (!o->call_only || o == OPTION(call.help))
-            rc = add_dashed(out, o->name);
+    for (int i = 0; rc == 0 && (o = settings_table_at(&options_table, i)) != NULL; i++) {
+        if (o->call_only && o != OPTION(call.help))
+            continue;
+        rc = add_dashed(out, o->name);
+        if (rc == 0)
+            rc = add_off(out, o);
+    }
     if (rc == 0)
         rc = buf_str(out, "'\n    case $1 in\n");
     for (int i = 0; rc == 0 && (c = command_at(i)) != NULL; i++) {

@@ -102,7 +102,9 @@ static int merge_adapter(struct repl *r, const char *path)
     if (rc == 0 && (rc = repl_device(r)) == 0 &&
         (rc = unsaved_put_away(r, DISCARD_LORA_MERGE, 0)) == 0) {
         adapter_merge(r->model);
-        print_note("adapter merged into the weights in memory; `:save PATH` writes them");
+        wrap_say(stdout, term_dim(stdout),
+                 "adapter merged into the weights in memory; `:save PATH` writes them in %s",
+                 model_precision(r->model));
     }
     return rc;
 }

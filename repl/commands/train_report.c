@@ -19,6 +19,7 @@
 #include "train/config/plan_sources.h"
 #include "train/config/resolve.h"
 #include "train/config/show.h"
+#include "train/run/resume.h"
 #include "train/run/speed.h"
 #include "train/step/step.h"
 #include "weights/load.h"
@@ -185,6 +186,18 @@ static int show_settings(const struct run_config *c)
     return rc;
 }
 
+/* Those of a run in its folder, as it would be resumed. */
+static int show_folder(const char *path)
+{
+    struct resume q = {0};
+    int rc = run_resume_open(&q, path, progress_show());
+    progress_wipe();
+    if (rc == 0)
+        rc = show_settings(&q.stored);
+    run_resume_close(&q);
+    return rc;
+}
+
 /* Settled where it is known for what: a plan, or what would be. */
 int train_show(struct repl *r, char *const *words, int n)
 {
@@ -192,6 +205,8 @@ int train_show(struct repl *r, char *const *words, int n)
     struct config shape;
     if (n == 0 && r->run != NULL)
         return show_settings(run_settings(r->run));
+    if (n == 1 && file_is_folder(words[0]))
+        return show_folder(words[0]);
     int rc = run_config_init(&c);
     if (rc == 0 && (rc = run_config_words(&c, words, n)) == 0) {
         if (run_config_shape(&c, r->model != NULL ? &r->model->config : NULL, &shape) == 0)

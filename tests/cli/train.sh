@@ -178,6 +178,8 @@ has "a picture" "</svg>" "$(rm -f a.svg; "$PRATTLE" plot loss whole a.svg >/dev/
 has "where it cannot be written nothing comes out instead" "cannot write nodir/a.svg" "$("$PRATTLE" plot loss whole nodir/a.svg 2>&1 | head -c 200)"
 has "a picture that is there is named" "a.svg exists already; --force" "$("$PRATTLE" plot loss whole a.svg 2>&1)"
 has "show" "sequence_length                 48 " "$("$PRATTLE" train show finetune sequence_length=48)"
+has "show of a run's folder" "sequence_length                 48                       checkpoint" "$("$PRATTLE" train show whole)"
+has "of what is none" "there is no checkpoint in empty" "$(mkdir -p empty; "$PRATTLE" train show empty 2>&1)"
 has "pairs hold wherever they stand" "learning_rate                   0.001" \
     "$("$PRATTLE" train show learning_rate=1e-3 finetune)"
 finish

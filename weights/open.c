@@ -18,10 +18,14 @@
 #include "weights/llmc/llmc_folder.h"
 #include "weights/llmc/source_llmc.h"
 #include "weights/random_source.h"
+#include "weights/run_folder.h"
 #include "weights/sentencepiece/sentencepiece.h"
 #include "weights/tensors/sniff.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char RANDOM[] = "random:";
@@ -216,6 +220,24 @@ static void name_cached(struct source *s, const char *path)
     }
 }
 
+/* A checkpoint is called by its run: step-000400 says little elsewhere. */
+static void name_checkpoint(struct source *s, const char *path)
+{
+    const int64_t step = s->name == NULL ? -1 : run_folder_step_of(s->name);
+    char real[PATH_MAX], *name = NULL;
+    if (step < 0 || realpath(path, real) == NULL)
+        return;
+    char *slash = strrchr(real, '/');
+    if (slash != NULL && slash > real) {
+        *slash = '\0';
+        name = mem_sprintf("%s, checkpoint of step %" PRId64, hf_last_part(real), step);
+    }
+    if (name != NULL) {
+        mem_free(s->name);
+        s->name = name;
+    }
+}
+
 int source_open(struct source *s, const char *path, uint64_t seed, bool need_weights,
                 const struct progress *p)
 {
@@ -232,6 +254,8 @@ int source_open(struct source *s, const char *path, uint64_t seed, bool need_wei
         source_close(s);
     if (rc == 0)
         name_cached(s, found);
+    if (rc == 0)
+        name_checkpoint(s, found);
     if (rc == 0 && title != NULL) {
         progress_note(p, "%s", title);
         mem_free(s->name);

@@ -10,6 +10,7 @@
 #include "repl/commands/help_text.h"
 #include "repl/terminal/pager.h"
 #include "repl/terminal/progress.h"
+#include "repl/session/model_hint.h"
 #include "repl/session/repl.h"
 #include "repl/session/unsaved.h"
 #include "repl/terminal/term.h"
@@ -124,6 +125,9 @@ static int open_other(struct engine *e, struct model **m, const struct repl *r, 
     int rc = expanded == NULL ? ERR_NOMEM : repl_memory_dtype(&c.dtype, choice);
     if (rc == 0)
         rc = model_load(m, expanded, &c, progress_show());
+    if (rc != 0 && expanded != NULL &&
+        model_hint(rc, expanded, r->interactive ? ":" : "prattle ") != 0)
+        err_wrap("kl MODEL [FILE]");
     progress_wipe();
     if (rc == 0)
         rc = engine_init_as(

@@ -92,11 +92,18 @@ static int min_int(int a, int b)
     return a < b ? a : b;
 }
 
+/* Rows are short and far apart on one side, so no hardware prefetcher finds them. */
 static void copy_rows(float *to, size_t ld_to, const float *from, size_t ld_from, int rows,
                       size_t n)
 {
-    for (int r = 0; r < rows; r++, to += ld_to, from += ld_from)
+    enum { AHEAD = 8 };
+    for (int r = 0; r < rows; r++, to += ld_to, from += ld_from) {
+        for (size_t i = 0; i < n && r + AHEAD < rows; i += 16) {
+            __builtin_prefetch(from + AHEAD * ld_from + i);
+            __builtin_prefetch(to + AHEAD * ld_to + i, 1);
+        }
         memcpy(to, from, n * sizeof *to);
+    }
 }
 
 /* Copy a head's rows together, and compute lse, delta and the packed groups. */
@@ -133,13 +140,6 @@ static void multiply_tile(float *acc, bool fresh, const float *x, int ldx, int r
 {
     matrix_kernels()->tile_f32(acc, cols, fresh, x, (size_t)ldx, rows, w, cols, K, (int)cols, NULL,
                                (struct prefetch){.at = w});
-}
-
-static void transpose_block(float *to, const float *from, size_t ld, int rows, int cols)
-{
-    for (int r = 0; r < rows; r++)
-        for (int c = 0; c < cols; c++)
-            to[c * KEYS + r] = from[(size_t)r * ld + (size_t)c];
 }
 
 /* The first position that position i attends to. */
@@ -209,8 +209,8 @@ static void head_gradients(const struct head *h, const struct scratch *s)
         const int keys = min_int(KEYS, h->n - j), begin = j / s->R * s->R;
         const int end = last_query(h, s, j + keys);
         const size_t key = (size_t)j * s->D16;
-        transpose_block(s->keys, s->k + key, s->D16, keys, h->D);
-        transpose_block(s->values, s->v + key, s->D16, keys, h->D);
+        matrix_kernels()->pack_columns(s->keys, KEYS, s->k + key, s->D16, keys, h->D);
+        matrix_kernels()->pack_columns(s->values, KEYS, s->v + key, s->D16, keys, h->D);
         for (int i = begin, queries; i < end; i += queries) {
             queries = min_int(s->run, end - i);
             for (int row = 0; row < queries; row += s->R)

@@ -78,4 +78,11 @@ printf '\1\0\x50\xc4' >"$TMPDIR/ids.bin"
 has "of GPT-2's ids too" "begins       the ids are GPT-2's: --model gpt2 shows the text" "$(info "$TMPDIR/ids.bin")"
 has "usage" "usage: prattle data info PATH|check PATH [TEXTS]|get NAME" "$("$PRATTLE" data show "$TMPDIR/set" 2>&1)"
 is "a failure is a status" 1 "$("$PRATTLE" data info "$TMPDIR/none" 2>/dev/null; echo $?)"
+# A run in the folder of its texts: its own files are none of them.
+mkdir "$TMPDIR/own" && cp "$TMPDIR/long.xml" "$TMPDIR/own/a.txt"
+own() { (cd "$TMPDIR/own" && "$PRATTLE" train "$@" 2>&1); }
+own finetune data=. steps=1 sequence_length=16 --model $MODEL >/dev/null
+has "a run on the folder it lies in goes on" "[finished at step 2" "$(own resume steps=2)"
+has "  and another begins there" "left out: ./runs/finetune is the folder of a run, not of texts" \
+    "$(own finetune data=. steps=1 sequence_length=16 folder=second --model $MODEL)"
 finish

@@ -1,5 +1,7 @@
 #include "model/base/json_line.h"
 
+#include "model/base/utf8.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -47,25 +49,6 @@ static char *scan_plain(struct json_scan *s, char *to)
         s->at++;
     }
     return to;
-}
-
-static bool is_continuation(unsigned char c)
-{
-    return (c & 0xc0) == 0x80;
-}
-
-/* The bytes of the UTF-8 character at p, 0: it is none. */
-static size_t utf8_bytes(const unsigned char *p, const unsigned char *end)
-{
-    const size_t left = (size_t)(end - p);
-    if (left >= 2 && p[0] >= 0xc2 && p[0] < 0xe0)
-        return is_continuation(p[1]) ? 2 : 0;
-    if (left < 3 || p[0] < 0xe0 || !is_continuation(p[1]) || !is_continuation(p[2]))
-        return 0;
-    if (p[0] < 0xf0) /* not overlong, and no surrogate */
-        return (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) ? 0 : 3;
-    const bool beyond = p[0] > 0xf4 || (p[0] == 0xf4 && p[1] >= 0x90);
-    return left < 4 || beyond || (p[0] == 0xf0 && p[1] < 0x90) || !is_continuation(p[3]) ? 0 : 4;
 }
 
 static int hex_digit(unsigned char c)

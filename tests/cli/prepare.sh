@@ -196,7 +196,7 @@ has "which is said" "left out: pickles/meta.pkl is not a pickled list of lists o
 gzip -k pickles/meta.pkl
 is "compressed too" "pickled lists" "$(field format "$("$PRATTLE" data info pickles 2>/dev/null)")"
 is "one token is singular" "1 token each" "$(field lengths "$("$PRATTLE" data info pickles 2>/dev/null)")"
-has "which is said of both" "and 1 more" "$("$PRATTLE" data info pickles 2>&1)"
+has "which is said of both" "also pickles/meta.pkl.gz" "$("$PRATTLE" data info pickles 2>&1)"
 has "one of them is refused" "pickles/meta.pkl is not a pickled list of lists of token ids" "$("$PRATTLE" data info pickles/meta.pkl 2>&1)"
 "$PRATTLE" data convert two.pkl by-convert >said 2>&1
 is "prepare takes them as convert does" "again: $(sed -n 's/^  wrote *by-convert: //p' said)" "$(field wrote "$("$PRATTLE" data prepare two.pkl again 2>&1)")"
@@ -258,9 +258,9 @@ is "a run reads such too" "5" "$(field documents "$("$PRATTLE" data info packed/
 is "data check too, without an index" "5 " "$(said=$("$PRATTLE" data check packed/records.tgz 2>/dev/null); echo "$(field documents "$said") $(field index "$said")")"
 (cd packed; cp a.txt 0.txt; "$PRATTLE" data convert 1.pkl m >said 2>&1; tar -cf first.tar 0.txt 1.pkl 1.tfrecord 1.tfrecord.index m.bin m.idx)
 said=$(prepare packed/first.tar of-texts)
-has "behind a text tokens are left out, which is said" "left out: packed/first.tar: 1.pkl has tokens, and only an archive that begins with tokens is read for them: unpack it first; and 3 more" "$said"
+has "behind a text tokens are left out, which is said" "left out: packed/first.tar: 1.pkl has tokens, and only an archive that begins with tokens is read for them: unpack it first; also packed/first.tar: 1.tfrecord, packed/first.tar: m.bin, packed/first.tar: m.idx" "$said"
 is "  and the text is prepared" "of-texts: 3 documents" "$(field wrote "$said" | cut -d , -f 1)"
-has "files of Megatron in an archive are named" "left out: mega.tar: m.bin is not text; of token files only .pkl and .tfrecord are read packed: unpack it first; and 1 more" \
+has "files of Megatron in an archive are named" "left out: mega.tar: m.bin is not text; of token files only .pkl and .tfrecord are read packed: unpack it first; also mega.tar: m.idx" \
     "$(tar -cf mega.tar -C packed m.bin m.idx; prepare mega.tar none)"
 mkdir tf2idx; for i in 1 2; do cp packed/$i.tfrecord tf2idx; cp packed/$i.tfrecord.index tf2idx/$i.index; done
 mv tf2idx/2.index tf2idx/2.idx; tar -cf tf2idx.tar -C tf2idx 1.index 1.tfrecord 2.idx 2.tfrecord

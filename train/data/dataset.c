@@ -129,7 +129,7 @@ static int files_add(struct data_files *f, const char *paths, const struct data_
     size_t first = f->n;
     int rc = generated ? 0 : data_sources_find(&sources, paths);
     if (rc == 0) {
-        data_sources_note(&sources, p);
+        left_out_note(&sources.left_out, p);
         markup_note(&sources, p);
         rc = grow_files(f, generated ? 1 : sources.n);
     }

@@ -16,7 +16,7 @@
  *
  * A file that is named must be one of these. Inside a folder, or matching a pattern, empty files
  * and archives, files that are not text, and folders of models and runs are left out; of all but
- * the empty ones one note says how many.
+ * the empty ones one note tells.
  */
 #include "train/data/source.h"
 
@@ -25,7 +25,9 @@
 #include "model/base/folder_entry.h"
 #include "model/base/mem.h"
 #include "model/base/words.h"
+#include "train/data/advice.h"
 #include "train/data/megatron.h"
+#include "train/data/not_text.h"
 #include "train/data/npy.h"
 #include "train/data/packed_head.h"
 #include "train/data/packing.h"
@@ -63,52 +65,6 @@ static int add_source(struct data_sources *s, const struct data_source *one)
     return 0;
 }
 
-/* What other programs write that is neither text nor tokens. */
-struct foreign_format {
-    const char *bytes;
-    size_t n;
-    const char *is;
-    bool beside; /* may well stand among texts: left out in a folder */
-};
-
-/* NULL: nothing known. */
-static const struct foreign_format *foreign_format(const char *head, size_t n)
-{
-    static const struct foreign_format known[] = {
-        {"7z\xbc\xaf\x27\x1c", 6, "is a 7-Zip archive: unpack it first", false},
-        {"Rar!", 4, "is a RAR archive: unpack it first", false},
-        {"GGUF", 4, "is a model (GGUF), not text or tokens", true},
-        {"version https://git-lfs", 23, "is a git-lfs pointer, not the data: git lfs pull", false},
-        {"%PDF-", 5, "is a PDF: pdftotext FILE NEW.txt", true},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (n >= known[i].n && memcmp(head, known[i].bytes, known[i].n) == 0)
-            return &known[i];
-    return NULL;
-}
-
-/* What else is a ZIP archive by its first bytes, by its name; NULL: an archive of files. */
-static const char *zip_format(const char *path)
-{
-    static const struct {
-        const char *ending, *is;
-    } known[] = {
-        {".bin", "is a model (PyTorch weights), not text or tokens"},
-        {".pt", "is a model (PyTorch weights), not text or tokens"},
-        {".pth", "is a model (PyTorch weights), not text or tokens"},
-        {".docx", "is a Word document: pandoc -t plain --wrap=none FILE -o NEW.txt"},
-        {".odt", "is an OpenDocument text: pandoc -t plain --wrap=none FILE -o NEW.txt"},
-        {".epub", "is an e-book: pandoc -t plain --wrap=none FILE -o NEW.txt"},
-        {".xlsx", "is a table of Excel: save it as CSV"},
-        {".ods", "is an OpenDocument table: save it as CSV"},
-        {".pptx", "is a presentation of PowerPoint: save it as text"},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (text_ends_in(path, known[i].ending))
-            return known[i].is;
-    return NULL;
-}
-
 /* Where the first NUL of a text begins, n: nowhere. In UTF-16 it has two bytes. */
 static size_t find_nul(const char *head, size_t n)
 {
@@ -127,9 +83,9 @@ static const char *suggest_format(const char *head, size_t n)
         nuls[i % 2] += head[i] == '\0';
     const bool short_or_marked = n < 8 || utf16_has_mark(head, n);
     if (!short_or_marked && nuls[0] == 0 && nuls[1] > n / 4)
-        return "if it is UTF-16: iconv -f UTF-16LE -t UTF-8 FILE > NEW";
+        return "if it is UTF-16: `iconv -f UTF-16LE -t UTF-8 FILE > NEW`";
     if (!short_or_marked && nuls[1] == 0 && nuls[0] > n / 4)
-        return "if it is UTF-16: iconv -f UTF-16BE -t UTF-8 FILE > NEW";
+        return "if it is UTF-16: `iconv -f UTF-16BE -t UTF-8 FILE > NEW`";
     return "token files end in .bin";
 }
 
@@ -139,25 +95,26 @@ bool data_is_json_lines(const char *name)
            text_ends_in(name, ".json");
 }
 
-int data_check_text(const char *name, const char *head, size_t n)
+int data_check_text(const char *name, const char *path, bool packed, const char *head, size_t n)
 {
+    char advice[512];
     n = n < LOOK_BYTES ? n : LOOK_BYTES;
-    const struct foreign_format *is = foreign_format(head, n);
+    const struct not_text *is = not_text_find(head, n);
     const size_t nul = find_nul(head, n);
     if (is != NULL)
-        return err_set(ERR_FORMAT, "%s %s", name, is->is);
+        return not_text_refuse(is, name, path, packed);
     if (data_is_packed(head, n, NULL))
         return err_set(ERR_FORMAT, "%s is packed in too many layers: unpack it first", name);
     if (nul < n)
         return err_set(ERR_FORMAT, "%s is not text: byte %zu is NUL; %s", name, nul,
-                       suggest_format(head, n));
+                       data_advice(advice, sizeof advice, suggest_format(head, n), path, packed));
     return 0;
 }
 
 bool data_is_binary(const char *head, size_t n)
 {
     n = n < LOOK_BYTES ? n : LOOK_BYTES;
-    return foreign_format(head, n) == NULL && find_nul(head, n) < n;
+    return not_text_find(head, n) == NULL && find_nul(head, n) < n;
 }
 
 static int refuse_pickle(const struct data_source *s)
@@ -192,14 +149,14 @@ static int classify_packed(struct data_source *s, bool *empty)
 static int classify_source(struct data_source *s, bool *empty, const char *head, size_t n)
 {
     char shown[NAME_BYTES], inner[PATH_MAX];
-    const bool foreign = foreign_format(head, n) != NULL;
+    const bool foreign = not_text_find(head, n) != NULL;
     int32_t magic = 0;
     if (n >= sizeof magic)
         memcpy(&magic, head, sizeof magic);
     const bool zip = n >= 4 && memcmp(head, "PK\3\4", 4) == 0;
-    const char *is = zip ? zip_format(s->path) : NULL;
+    const struct not_text *is = zip ? not_text_find_zip(s->path) : NULL;
     if (is != NULL)
-        return err_set(ERR_FORMAT, "%s %s", file_show(shown, sizeof shown, s->path), is);
+        return not_text_refuse(is, file_show(shown, sizeof shown, s->path), s->path, false);
     if ((s->parquet = parquet_is_file(head, n))) {
         s->kind = DATA_JSON_LINES;
         return 0;
@@ -227,7 +184,7 @@ static int classify_source(struct data_source *s, bool *empty, const char *head,
     else
         s->utf16 = utf16_has_mark(head, n);
     return s->kind == DATA_TEXT || s->kind == DATA_JSON_LINES
-               ? data_check_text(file_show(shown, sizeof shown, s->path), head, n)
+               ? data_check_text(file_show(shown, sizeof shown, s->path), s->path, false, head, n)
                : 0;
 }
 
@@ -251,19 +208,11 @@ static int find_megatron(bool *is, bool *skip, const char *path, bool inside)
 /* Whether a file that is refused, by its first n bytes and its name, is left out in a folder. */
 static bool may_stand_beside(const struct data_source *s, const char *head, size_t n)
 {
-    const struct foreign_format *is = foreign_format(head, n);
+    const struct not_text *is = not_text_find(head, n);
     if (is != NULL)
         return is->beside;
     return data_is_binary(head, n) || s->kind == DATA_PICKLE || pickle_ids_is_name(s->path) ||
            npy_is_file(head, n);
-}
-
-/* Of a folder's files, err_text() says why this one is left out. */
-static int count_binary(struct data_sources *s)
-{
-    if (s->n_binary++ == 0 && (s->binary = mem_strdup(err_text())) == NULL)
-        return ERR_NOMEM;
-    return 0;
 }
 
 /* Look into a file; `inside` a folder one that is empty or binary is skipped. */
@@ -284,7 +233,7 @@ static int classify_file(struct data_sources *all, struct data_source *s, bool *
         rc = err_set(ERR_FORMAT, "%s is empty", file_show(shown, sizeof shown, s->path));
     if (rc == ERR_FORMAT && inside && may_stand_beside(s, head, n)) {
         *skip = true;
-        rc = count_binary(all);
+        rc = left_out_add(&all->left_out, s->path);
     }
     return rc;
 }
@@ -368,7 +317,7 @@ static int add_folder(struct data_sources *s, const char *path, int depth, bool 
     if (rc == 0 && is != NULL)
         rc = err_set(ERR_FORMAT, "%s %s", shown, is);
     if (rc == ERR_FORMAT && inside)
-        rc = count_binary(s);
+        rc = left_out_add(&s->left_out, path);
     const size_t to_read = is == NULL ? n : 0;
     for (size_t i = 0; i < to_read && rc == 0; i++) {
         struct stat st;
@@ -469,10 +418,11 @@ static int add_path(struct data_sources *s, const char *word)
     if (rc == ERR_MISSING && !pattern && !file_exists(path))
         rc = name_prepared(word);
     if (rc == 0 && s->n == before)
-        rc = s->n_binary == 0 ? err_set(ERR_MISSING, "%s %s has no files to read", what,
-                                        file_show(shown, sizeof shown, path))
-                              : err_set(ERR_MISSING, "%s %s has no text: %s", what,
-                                        file_show(shown, sizeof shown, path), s->binary);
+        rc = s->left_out.n == 0
+                 ? err_set(ERR_MISSING, "%s %s has no files to read", what,
+                           file_show(shown, sizeof shown, path))
+                 : err_set(ERR_MISSING, "%s %s has no text: %s", what,
+                           file_show(shown, sizeof shown, path), buf_text(&s->left_out.first));
     mem_free(path);
     return rc;
 }
@@ -493,19 +443,6 @@ int data_sources_find(struct data_sources *out, const char *paths)
     if (rc != 0)
         data_sources_release(out);
     return rc;
-}
-
-void data_note_binary(size_t n, const char *first, const struct progress *p)
-{
-    if (n == 1)
-        progress_note(p, "left out: %s", first);
-    else if (n > 1)
-        progress_note(p, "left out: %s; and %zu more", first, n - 1);
-}
-
-void data_sources_note(const struct data_sources *s, const struct progress *p)
-{
-    data_note_binary(s->n_binary, s->binary, p);
 }
 
 char *data_source_file(const struct data_source *s)
@@ -533,6 +470,6 @@ void data_sources_release(struct data_sources *s)
     for (size_t i = 0; i < s->n; i++)
         mem_free(s->list[i].path);
     mem_free(s->list);
-    mem_free(s->binary);
+    left_out_release(&s->left_out);
     *s = (struct data_sources){0};
 }

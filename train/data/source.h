@@ -3,7 +3,7 @@
 /*
  * The files that a list of paths stands for, and what each of them is.
  */
-#include "model/base/progress.h"
+#include "train/data/left_out.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,8 +33,7 @@ struct data_source {
 struct data_sources {
     struct data_source *list; /* [n]; owned */
     size_t n, cap;
-    size_t n_binary; /* files left out of folders because they are not text */
-    char *binary;    /* the reason for the first, a message; owned */
+    struct left_out left_out; /* of folders, because it is not text */
 };
 
 /*
@@ -66,13 +65,10 @@ static inline bool data_kind_is_text(enum data_kind kind)
 }
 /* Whether a file of this name has JSON lines. */
 bool data_is_json_lines(const char *name);
-/* One note on all files that were left out. */
-void data_sources_note(const struct data_sources *s, const struct progress *p);
-void data_note_binary(size_t n, const char *first, const struct progress *p);
 
-/* ERR_FORMAT if the first n bytes of an unpacked file, called `name` in the message, are not text.
- */
-int data_check_text(const char *name, const char *head, size_t n);
+/* ERR_FORMAT if the first n bytes of a text, called `name` in the message, are not text. path,
+ * packed: of the file it is in, as in data_advice. */
+int data_check_text(const char *name, const char *path, bool packed, const char *head, size_t n);
 /* Whether they are of something that a folder may have beside its texts, as a picture. */
 bool data_is_binary(const char *head, size_t n);
 

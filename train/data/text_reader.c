@@ -17,6 +17,8 @@
 #include "model/base/json.h"
 #include "model/base/json_line.h"
 #include "model/base/mem.h"
+#include "model/base/utf8.h"
+#include "train/data/advice.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,6 +44,7 @@ void text_reader_release(struct text_reader *r)
     buf_release(&r->window);
     buf_release(&r->raw);
     buf_release(&r->record);
+    left_out_release(&r->left_out);
 }
 
 uint64_t text_reader_bytes(const struct text_reader *r)
@@ -101,32 +104,51 @@ static int fill_window(struct text_reader *r)
         memmove(r->window.data, r->window.data + r->used, unread);
     r->window.n = unread;
     r->before += r->used;
-    r->ascii -= r->ascii < r->used ? r->ascii : r->used;
+    r->checked -= r->checked < r->used ? r->checked : r->used;
     r->used = 0;
     const size_t left = r->line_max + 1 - unread, want = unread < left ? unread : left;
     return read_text_bytes(r, want < CHUNK_BYTES ? CHUNK_BYTES : want);
 }
 
-/* Whether the text is UTF-8, as soon as it has a character beyond ASCII. */
+/* Windows' own code page has letters where Latin-1 has control characters. */
+static bool has_windows_letters(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (((unsigned char)text[i] & 0xe0) == 0x80)
+            return true;
+    return false;
+}
+
+/* The byte `checked` of the window begins no character. */
+static int refuse_encoding(const struct text_reader *r)
+{
+    const bool packed = r->list[r->at].packed;
+    const char *at = r->window.data + r->checked;
+    const char *line = r->beyond_ascii
+                           ? "`iconv -c -f UTF-8 -t UTF-8 FILE > NEW` leaves out what is not"
+                       : has_windows_letters(at, r->window.n - r->checked)
+                           ? "if it is Windows-1252: `iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW`"
+                           : "if it is Latin-1: `iconv -f LATIN1 -t UTF-8 FILE > NEW`";
+    char advice[512];
+    return err_set(ERR_FORMAT, "%s is not UTF-8: byte %" PRIu64 " is %02x; %s", r->stream.name,
+                   r->before + r->checked, (unsigned char)*at,
+                   data_advice(advice, sizeof advice, line,
+                               packed ? r->stream.name : r->list[r->at].path, packed));
+}
+
+/* Whether what the window has is UTF-8. The end of a text may be cut. */
 static int check_utf8(struct text_reader *r)
 {
-    utf8proc_int32_t c;
-    if (r->is_utf8 || r->utf16.on)
+    if (r->utf16.on)
         return 0;
-    while (r->ascii < r->window.n && (unsigned char)r->window.data[r->ascii] < 0x80)
-        r->ascii++;
-    const size_t left = r->window.n - r->ascii;
-    const unsigned char *at = (const unsigned char *)r->window.data + r->ascii;
-    if (left == 0 || (left < 4 && !r->ended))
-        return 0;
-    char path[512];
-    r->is_utf8 = utf8proc_iterate(at, left < 4 ? (utf8proc_ssize_t)left : 4, &c) > 0;
-    return r->is_utf8 ? 0
-                      : err_set(ERR_FORMAT,
-                                "%s is not UTF-8: byte %" PRIu64 " is %02x; if it is Latin-1: "
-                                "`iconv -f LATIN1 -t UTF-8 %s > NEW`",
-                                r->stream.name, r->before + r->ascii, *at,
-                                file_word(path, sizeof path, r->stream.name));
+    if (!r->beyond_ascii)
+        r->checked += utf8_ascii(r->window.data + r->checked, r->window.n - r->checked);
+    const size_t valid = utf8_valid(r->window.data + r->checked, r->window.n - r->checked);
+    r->checked += valid;
+    r->beyond_ascii |= valid > 0;
+    const size_t left = r->window.n - r->checked;
+    const bool cut = utf8_is_cut(r->window.data + r->checked, left);
+    return left == 0 || (cut && (r->beyond_ascii || !r->ended)) ? 0 : refuse_encoding(r);
 }
 
 int text_reader_refill(struct text_reader *r)
@@ -141,7 +163,8 @@ static int check_packed(const struct text_reader *r, bool *tokens)
     const enum data_kind kind = r->stream.kind;
     const bool own = kind == DATA_TFRECORD || kind == DATA_PICKLE,
                binary = data_is_binary(buf_text(&r->window), r->window.n);
-    int rc = data_check_text(r->stream.name, buf_text(&r->window), r->window.n);
+    int rc =
+        data_check_text(r->stream.name, r->stream.name, true, buf_text(&r->window), r->window.n);
     *tokens = own && (rc == 0 || binary);
     if (*tokens)
         return err_set(ERR_FORMAT,
@@ -164,14 +187,12 @@ static int check_text(struct text_reader *r, bool *skip)
     int rc = s->packed ? check_packed(r, &tokens) : 0;
     *skip = rc != 0 && (s->inside || text_stream_in_archive(&r->stream)) &&
             (tokens || data_is_binary(buf_text(&r->window), r->window.n));
-    if (*skip && r->n_binary++ == 0)
-        snprintf(r->binary, sizeof r->binary, "%s", err_text());
-    return *skip ? 0 : rc;
+    return *skip ? left_out_add(&r->left_out, r->stream.name) : rc;
 }
 
 void text_reader_note(const struct text_reader *r, const struct progress *p)
 {
-    data_note_binary(r->n_binary, r->binary, p);
+    left_out_note(&r->left_out, p);
     if (r->n_replaced == 1)
         progress_note(p, "%s has half a surrogate pair, replaced by U+FFFD", r->replaced);
     else if (r->n_replaced > 1)
@@ -189,9 +210,9 @@ static int begin_text(struct text_reader *r, bool *skip)
     *skip = false;
     r->window.n = r->used = r->line = 0;
     r->inside = r->after = r->ended = false;
-    r->utf16.on = r->is_utf8 = false;
+    r->utf16.on = r->beyond_ascii = false;
     r->splitter = NULL;
-    r->ascii = r->before = 0;
+    r->checked = r->before = 0;
     if (rc == 0)
         rc = text_stream_next(&r->stream, &r->open);
     if (rc != 0 || !r->open)

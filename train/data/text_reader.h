@@ -7,8 +7,8 @@
  * pretokenizer always begins a new word. Packed files are unpacked while they are read;
  * each text of an archive is a document of its own, like a file, and what is no text there is left
  * out. A text that begins with the byte
- * order mark of UTF-16 is read as UTF-16. A text whose first byte beyond ASCII is not UTF-8 is in a
- * code page such as Latin-1 and is refused; later bytes that are not UTF-8 are damage and are kept.
+ * order mark of UTF-16 is read as UTF-16. A text that is not UTF-8, as in a code page such as
+ * Latin-1 or with damage, is refused; but its last character may be cut off, as by head -c.
  */
 #include "train/data/text_stream.h"
 #include "train/data/utf16.h"
@@ -46,20 +46,19 @@ struct text_reader {
     struct buf window; /* of the text in progress, its unread bytes from `used` on */
     size_t used;
     bool open, ended;   /* a text is in progress; it has been read to its end */
-    bool is_utf8;       /* a character beyond ASCII was seen, and it was UTF-8 */
-    size_t ascii;       /* until then: bytes of the window known to be ASCII */
+    bool beyond_ascii;  /* a character beyond ASCII was seen */
+    size_t checked;     /* bytes of the window that are known to be UTF-8 */
     uint64_t before;    /* bytes of the text before the window */
     struct utf16 utf16; /* of the text in progress */
     struct buf raw;     /* UTF-16: the bytes that were read last */
     struct buf record;  /* a long document of a line or record, given up to `given` */
     size_t given;
-    uint64_t done;              /* bytes of the files before this one */
-    uint64_t line;              /* of JSON, from 1 */
-    bool inside;                /* a document that has given a chunk is not at its end */
-    bool after;                 /* a separator was passed: line breaks that follow belong to it */
-    size_t n_binary;            /* left out of archives */
-    char binary[2 * TEXT_NAME]; /* why the first of them was */
-    uint64_t n_replaced;        /* JSON lines with a surrogate whose other half is not there */
+    uint64_t done;            /* bytes of the files before this one */
+    uint64_t line;            /* of JSON, from 1 */
+    bool inside;              /* a document that has given a chunk is not at its end */
+    bool after;               /* a separator was passed: line breaks that follow belong to it */
+    struct left_out left_out; /* of archives */
+    uint64_t n_replaced;      /* JSON lines with a surrogate whose other half is not there */
     char replaced[TEXT_NAME + 32]; /* which was the first */
 };
 /* The field is "text". */

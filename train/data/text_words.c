@@ -32,7 +32,7 @@ int text_words_read(struct bpe_words *w, const char *paths, const struct progres
     int rc = data_sources_find(&sources, paths);
     if (rc != 0)
         return rc;
-    data_sources_note(&sources, p);
+    left_out_note(&sources.left_out, p);
     /* Without a separator of the reader's: bpe_words_add takes <|endoftext|> alone out,
      * where the reader would take line breaks beside it too. */
     text_reader_init(&reader, sources.list, sources.n, "");

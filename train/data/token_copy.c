@@ -13,21 +13,21 @@
 enum { REPORT_EVERY = 1024 };
 
 /* Files of one archive that are not of the kind that is copied. */
-struct left_out {
+struct member_choice {
     enum data_kind kind; /* DATA_TFRECORD or DATA_PICKLE */
-    size_t n;
-    char first[2 * TEXT_NAME];
+    struct left_out left_out;
 };
 
 /* By their names, and pickles by how they begin. */
-static int choose_member(struct left_out *l, const struct text_stream *s, bool *take)
+static int choose_member(struct member_choice *c, const struct text_stream *s, bool *take)
 {
-    const bool pickles = l->kind == DATA_PICKLE, one = !text_stream_in_archive(s);
-    *take = one || (s->kind == l->kind && (!pickles || pickle_ids_may_be(s->head, s->n_head)));
-    if (!*take && l->n++ == 0)
-        snprintf(l->first, sizeof l->first, "%s is not %s", s->name,
-                 pickles ? "a pickled list of lists of token ids" : "a TFRecord file");
-    return 0;
+    const bool pickles = c->kind == DATA_PICKLE, one = !text_stream_in_archive(s);
+    *take = one || (s->kind == c->kind && (!pickles || pickle_ids_may_be(s->head, s->n_head)));
+    if (*take)
+        return 0;
+    err_set(ERR_FORMAT, "%s is not %s", s->name,
+            pickles ? "a pickled list of lists of token ids" : "a TFRecord file");
+    return left_out_add(&c->left_out, s->name);
 }
 
 static int open_copy(struct token_copy *out, const char *folder)
@@ -38,13 +38,13 @@ static int open_copy(struct token_copy *out, const char *folder)
     return rc;
 }
 
-static int end_copy(struct token_copy *out, int rc, const struct left_out *l,
-                    const struct progress *p)
+static int end_copy(struct token_copy *out, int rc, struct left_out *l, const struct progress *p)
 {
-    if (rc == 0) {
-        data_note_binary(l->n, l->first, p);
+    if (rc == 0)
+        left_out_note(l, p);
+    left_out_release(l);
+    if (rc == 0)
         return 0;
-    }
     if (out->fd >= 0)
         close(out->fd);
     mem_free(out->documents);
@@ -55,7 +55,7 @@ static int end_copy(struct token_copy *out, int rc, const struct left_out *l,
 /* ---- records ---- */
 
 struct record_copy {
-    struct left_out left_out; /* first: choose_member's */
+    struct member_choice choice; /* first: choose_member's */
     struct token_copy *out;
     struct ids ids;
     struct buf scratch, bounds;
@@ -64,7 +64,7 @@ struct record_copy {
 
 static int choose_records(void *user, const struct text_stream *s, bool *take)
 {
-    return choose_member(&((struct record_copy *)user)->left_out, s, take);
+    return choose_member(&((struct record_copy *)user)->choice, s, take);
 }
 
 static int take_records(void *user, const struct file *f)
@@ -90,7 +90,7 @@ static int take_records(void *user, const struct file *f)
 int token_copy_records(struct token_copy *out, const struct file *f, const char *folder,
                        const struct progress *p)
 {
-    struct record_copy c = {.left_out.kind = DATA_TFRECORD, .out = out, .progress = p};
+    struct record_copy c = {.choice.kind = DATA_TFRECORD, .out = out, .progress = p};
     int rc = open_copy(out, folder);
     if (rc == 0)
         rc = buf_add(&c.bounds, &out->n_tokens, sizeof out->n_tokens);
@@ -99,20 +99,20 @@ int token_copy_records(struct token_copy *out, const struct file *f, const char 
     out->documents = (uint64_t *)(void *)c.bounds.data;
     ids_release(&c.ids);
     buf_release(&c.scratch);
-    return end_copy(out, rc, &c.left_out, p);
+    return end_copy(out, rc, &c.choice.left_out, p);
 }
 
 /* ---- lists ---- */
 
 struct list_copy {
-    struct left_out left_out;
+    struct member_choice choice;
     struct id_spool spool;
     const struct progress *progress;
 };
 
 static int choose_lists(void *user, const struct text_stream *s, bool *take)
 {
-    return choose_member(&((struct list_copy *)user)->left_out, s, take);
+    return choose_member(&((struct list_copy *)user)->choice, s, take);
 }
 
 static int take_lists(void *user, const struct file *f)
@@ -125,7 +125,7 @@ static int take_lists(void *user, const struct file *f)
 int token_copy_lists(struct token_copy *out, const struct file *f, const char *folder,
                      token_id separator, const struct progress *p)
 {
-    struct list_copy c = {.left_out.kind = DATA_PICKLE, .progress = p};
+    struct list_copy c = {.choice.kind = DATA_PICKLE, .progress = p};
     int rc = open_copy(out, folder);
     if (rc == 0)
         rc = id_spool_init(&c.spool, out->fd, f->path, separator);
@@ -136,5 +136,5 @@ int token_copy_lists(struct token_copy *out, const struct file *f, const char *f
         c.spool.bounds = (struct buf){0};
     }
     id_spool_release(&c.spool);
-    return end_copy(out, rc, &c.left_out, p);
+    return end_copy(out, rc, &c.choice.left_out, p);
 }

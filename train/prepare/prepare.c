@@ -389,7 +389,7 @@ static int open_input(struct preparation *p, const char *in)
     if (p->from_tokens)
         return open_documents(p, in);
     p->n_ids = p->text ? 0 : tokenizer_size(p->tokenizer);
-    data_sources_note(&p->sources, p->progress);
+    left_out_note(&p->sources.left_out, p->progress);
     return chain_texts(p);
 }
 

@@ -1,9 +1,11 @@
 /* Texts that are not UTF-8: UTF-16 by its byte order mark, and code pages, which are refused. */
 #include "tests/lib/data_set.h"
+#include "tests/lib/packed.h"
 
 #include "model/base/rng.h"
 #include "train/data/text_reader.h"
 
+#include <archive.h>
 #include <utf8proc.h>
 
 /* All of a file as the reader gives it, "|" behind each document. */
@@ -138,7 +140,9 @@ static void broken_utf16_is_named(void **state)
          "\0a\xdc\0",
          6, "DIR/x.txt begins as UTF-16 and is none: byte 4 begins half a surrogate pair"},
         {"\xff\xfe\0\0a\0\0\0", 8, /* UTF-32 */
-         "DIR/x.txt is not text: byte 2 is NUL; token files end in .bin"},
+         "DIR/x.txt is UTF-32: `iconv -f UTF-32 -t UTF-8 DIR/x.txt > NEW`"},
+        {"\0\0\xfe\xff\0\0\0a", 8,
+         "DIR/x.txt is UTF-32: `iconv -f UTF-32 -t UTF-8 DIR/x.txt > NEW`"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf have = {0};
@@ -159,11 +163,11 @@ static void unmarked_utf16_has_its_hint(void **state)
         const char *sentence;
     } cases[] = {
         {"o\0n\0e\0.\0", 8,
-         "DIR/x.txt is not text: byte 1 is NUL; if it is UTF-16: iconv -f UTF-16LE -t UTF-8 FILE > "
-         "NEW"},
+         "DIR/x.txt is not text: byte 1 is NUL; if it is UTF-16: `iconv -f UTF-16LE -t UTF-8 "
+         "DIR/x.txt > NEW`"},
         {"\0o\0n\0e\x20\x14\0.", 10,
-         "DIR/x.txt is not text: byte 0 is NUL; if it is UTF-16: iconv -f UTF-16BE -t UTF-8 FILE > "
-         "NEW"},
+         "DIR/x.txt is not text: byte 0 is NUL; if it is UTF-16: `iconv -f UTF-16BE -t UTF-8 "
+         "DIR/x.txt > NEW`"},
         {"o\0\0\0n\0\0\0", 8, "DIR/x.txt is not text: byte 1 is NUL; token files end in .bin"},
         {"one\0two three", 13, "DIR/x.txt is not text: byte 3 is NUL; token files end in .bin"},
     };
@@ -194,9 +198,21 @@ static void code_pages_are_refused(void **state)
         {"lines.jsonl", "{\"text\": \"caf\xe9\"}\n",
          "DIR/lines.jsonl is not UTF-8: byte 13 is e9; if it is Latin-1: `iconv -f LATIN1 -t UTF-8 "
          "DIR/lines.jsonl > NEW`"},
+        {"windows.txt", "caf\xe9 \x93quoted\x94",
+         "DIR/windows.txt is not UTF-8: byte 3 is e9; if it is Windows-1252: `iconv -f "
+         "WINDOWS-1252 -t UTF-8 DIR/windows.txt > NEW`"},
+        {"two words.txt", "caf\xe9",
+         "DIR/two words.txt is not UTF-8: byte 3 is e9; if it is Latin-1: `iconv -f LATIN1 -t "
+         "UTF-8 'DIR/two words.txt' > NEW`"},
+        {"mixed.txt", "caf\xc3\xa9, caf\xe9.",
+         "DIR/mixed.txt is not UTF-8: byte 10 is e9; `iconv -c -f UTF-8 -t UTF-8 DIR/mixed.txt > "
+         "NEW` leaves out what is not"},
+        {"mixed.jsonl", "{\"text\": \"caf\xc3\xa9\"}\n{\"text\": \"\xff\"}\n",
+         "DIR/mixed.jsonl is not UTF-8: byte 28 is ff; `iconv -c -f UTF-8 -t UTF-8 "
+         "DIR/mixed.jsonl > NEW` leaves out what is not"},
         {"utf8.txt", "caf\xc3\xa9", NULL},
         {"mark.txt", "\xef\xbb\xbf caf", NULL},
-        {"damaged.txt", "caf\xc3\xa9, caf\xe9", NULL}, /* bytes, as they are */
+        {"cut.txt", "caf\xc3\xa9, caf\xc3", NULL}, /* as head -c does */
     };
     struct buf have = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -209,7 +225,27 @@ static void code_pages_are_refused(void **state)
         if (rc != 0)
             assert_string_equal(scratch_sentence(&data_scratch, err_text()), cases[i].sentence);
     }
-    assert_string_equal(buf_text(&have), "caf\xc3\xa9, caf\xe9|");
+    assert_string_equal(buf_text(&have), "caf\xc3\xa9, caf\xc3|");
+    buf_release(&have);
+}
+
+static void packed_texts_are_to_be_unpacked_first(void **state)
+{
+    (void)state;
+    static const struct packed_member latin1[] = {{"b/a.txt", "caf\xe9", 0}};
+    static const char *const names[] = {"x.txt.gz", "x.zip"};
+    struct buf have = {0};
+    for (int zip = 0; zip < 2; zip++) {
+        char want[300];
+        pack_file(&data_scratch, names[zip], zip ? ARCHIVE_FORMAT_ZIP : ARCHIVE_FORMAT_RAW,
+                  zip ? ARCHIVE_FILTER_NONE : ARCHIVE_FILTER_GZIP, latin1, 1);
+        assert_int_equal(read_all(&have, names[zip]), ERR_FORMAT);
+        snprintf(want, sizeof want,
+                 "DIR/%s%s is not UTF-8: byte 3 is e9; unpack it first; if it is Latin-1: `iconv "
+                 "-f LATIN1 -t UTF-8 %s > NEW`",
+                 names[zip], zip ? ": b/a.txt" : "", zip ? "b/a.txt" : "DIR/x.txt");
+        assert_string_equal(scratch_sentence(&data_scratch, err_text()), want);
+    }
     buf_release(&have);
 }
 
@@ -243,9 +279,13 @@ static void far_bytes_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(utf16_is_read_as_utf8_is), cmocka_unit_test(utf16_is_encoded),
-        cmocka_unit_test(broken_utf16_is_named),    cmocka_unit_test(unmarked_utf16_has_its_hint),
-        cmocka_unit_test(code_pages_are_refused),   cmocka_unit_test(far_bytes_are_found),
+        cmocka_unit_test(utf16_is_read_as_utf8_is),
+        cmocka_unit_test(utf16_is_encoded),
+        cmocka_unit_test(broken_utf16_is_named),
+        cmocka_unit_test(unmarked_utf16_has_its_hint),
+        cmocka_unit_test(code_pages_are_refused),
+        cmocka_unit_test(far_bytes_are_found),
+        cmocka_unit_test(packed_texts_are_to_be_unpacked_first),
     };
     return cmocka_run_group_tests(tests, data_setup, data_teardown);
 }

@@ -131,7 +131,7 @@ static void lists_in_archives_are_documents(void **state)
     assert_int_equal(notes.n, 1);
     assert_string_equal(scratch_sentence(&folder, notes.first),
                         "left out: DIR/lists.tgz: meta.pkl is not a pickled list of lists of token "
-                        "ids; and 1 more");
+                        "ids; also DIR/lists.tgz: README");
     write_tar("lists.tgz", list, bytes, 6);
     assert_int_equal(
         token_file_open(&f, TOKENS_PICKLE, scratch_path(&folder, "lists.tgz"), END, NULL),

@@ -48,7 +48,7 @@ is "generated: as a run has it" "generated 1024 1048576, 1024 a document ids 0 t
     "$(for f in format documents tokens vocabulary; do field $f "$made"; done | paste -sd ' ')"
 has "generated ids are a model's" "data=generated needs a model for its vocabulary: load one" "$(info generated)"
 printf '<mediawiki>\n<page><title>Cat</title><revision><text>A [[cat]].</text></revision></page>\n' >"$TMPDIR/wiki.xml"
-wiki="$TMPDIR/wiki.xml looks like a MediaWiki dump: the model will learn its markup; for plain text: \`prattle data prepare FILE NEW\`"
+wiki="$TMPDIR/wiki.xml looks like a MediaWiki dump: the model will learn its markup; for plain text: \`prattle data prepare $TMPDIR/wiki.xml NEW\`"
 has "a dump is named, with what makes text of it" "prattle: $wiki" "$(info "$TMPDIR/wiki.xml" --model $MODEL)"
 is "and read as any text" text "$(field format "$(info "$TMPDIR/wiki.xml" --model $MODEL)")"
 gzip -c "$TMPDIR/wiki.xml" >"$TMPDIR/wiki.xml.gz"
@@ -78,6 +78,13 @@ printf '\1\0\x50\xc4' >"$TMPDIR/ids.bin"
 has "of GPT-2's ids too" "begins       the ids are GPT-2's: --model gpt2 shows the text" "$(info "$TMPDIR/ids.bin")"
 has "usage" "usage: prattle data info PATH|check PATH [TEXTS]|get NAME" "$("$PRATTLE" data show "$TMPDIR/set" 2>&1)"
 is "a failure is a status" 1 "$("$PRATTLE" data info "$TMPDIR/none" 2>/dev/null; echo $?)"
+# Plain text is wanted of what is prepared, and of what a tokenizer is trained on.
+for i in $(seq 9); do echo "<p>One day $i a fox met a crow.</p>"; done >"$TMPDIR/a page.html"
+page="$TMPDIR/a page.html looks like HTML: the model will learn its markup; for plain text: \`pandoc -f html -t plain --wrap=none '$TMPDIR/a page.html' > NEW\`"
+has "markup is named where it is prepared" "$page" "$("$PRATTLE" data prepare "$TMPDIR/a page.html" "$TMPDIR/page" --model $MODEL 2>&1)"
+has "  where a tokenizer is trained" "$page" "$("$PRATTLE" tokenizer train "$TMPDIR/a page.html" "$TMPDIR/page-tokens" --vocab-size 258 2>&1)"
+is "  but not what preparing makes plain" "" \
+    "$("$PRATTLE" data prepare "$TMPDIR/wiki.xml" "$TMPDIR/wiki" --model $MODEL 2>&1 | grep 'looks like')"
 # A run in the folder of its texts: its own files are none of them.
 mkdir "$TMPDIR/own" && cp "$TMPDIR/long.xml" "$TMPDIR/own/a.txt"
 own() { (cd "$TMPDIR/own" && "$PRATTLE" train "$@" 2>&1); }

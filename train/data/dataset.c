@@ -130,7 +130,7 @@ static int files_add(struct data_files *f, const char *paths, const struct data_
     int rc = generated ? 0 : data_sources_find(&sources, paths);
     if (rc == 0) {
         left_out_note(&sources.left_out, p);
-        markup_note(&sources, p);
+        markup_note(&sources, false, p);
         rc = grow_files(f, generated ? 1 : sources.n);
     }
     if (rc == 0 && generated)

@@ -1,6 +1,8 @@
 #include "train/data/markup.h"
 
 #include "model/base/err.h"
+#include "train/data/advice.h"
+#include "train/data/not_text.h"
 #include "train/data/packing.h"
 #include "train/data/text_stream.h"
 
@@ -12,17 +14,18 @@
 
 enum { HEAD_BYTES = 4096, MANY_TAGS = 6, MANY_LINKS = 2 };
 
-enum { MEDIAWIKI, WIKI_TEXT, EXTRACTED, HTML, XML, LATEX, RTF, JSON_TEXTS, CSV };
+enum { MEDIAWIKI, WIKI_TEXT, EXTRACTED, HTML, SVG, XML, LATEX, RTF, JSON_TEXTS, CSV };
 static const struct markup kinds[] = {
-    [MEDIAWIKI] = {"a MediaWiki dump", "`:data prepare FILE NEW`"},
-    [WIKI_TEXT] = {"wiki markup", "`pandoc -f mediawiki -t plain --wrap=none FILE > NEW`"},
-    [EXTRACTED] = {"WikiExtractor's documents", "`:data prepare FILE NEW`"},
-    [HTML] = {"HTML", "`pandoc -f html -t plain --wrap=none FILE > NEW`"},
-    [XML] = {"XML", "take it out of the tags"},
-    [LATEX] = {"LaTeX", "`pandoc -f latex -t plain --wrap=none FILE > NEW`"},
-    [RTF] = {"RTF", "`pandoc -f rtf -t plain --wrap=none FILE > NEW`"},
-    [JSON_TEXTS] = {"JSON lines", "name it .jsonl"},
-    [CSV] = {"CSV", "prattle data prepare FILE NEW field=COLUMN"},
+    [MEDIAWIKI] = {"a MediaWiki dump", "`:data prepare FILE NEW`", true},
+    [WIKI_TEXT] = {"wiki markup", "`pandoc -f mediawiki -t plain --wrap=none FILE > NEW`", false},
+    [EXTRACTED] = {"WikiExtractor's documents", "`:data prepare FILE NEW`", true},
+    [HTML] = {"HTML", "`pandoc -f html -t plain --wrap=none FILE > NEW`", false},
+    [SVG] = {"SVG, a picture", "take it out of the tags", false},
+    [XML] = {"XML", "take it out of the tags", false},
+    [LATEX] = {"LaTeX", "`pandoc -f latex -t plain --wrap=none FILE > NEW`", false},
+    [RTF] = {"RTF", "`pandoc -f rtf -t plain --wrap=none FILE > NEW`", false},
+    [JSON_TEXTS] = {"JSON lines", "name it .jsonl", true},
+    [CSV] = {"CSV", "`:data prepare FILE NEW field=COLUMN`", true},
 };
 
 static bool begins_with(const char *text, const char *word)
@@ -62,6 +65,20 @@ static bool has_wiki_heading(const char *text)
     return false;
 }
 
+/* A tag first, and many ends of elements, of more than one name. */
+static bool is_xml(const char *text)
+{
+    const char *end = strstr(text, "</");
+    if (*text != '<' || !isalpha((unsigned char)text[1]) || end == NULL ||
+        count_words(text, "</", MANY_TAGS) < MANY_TAGS)
+        return false;
+    const size_t n = strcspn(end, ">") + 1;
+    for (const char *p = end; (p = strstr(p + 2, "</")) != NULL;)
+        if (strncmp(p, end, n) != 0)
+            return true;
+    return false;
+}
+
 static bool is_json_text(const char *text)
 {
     const char *key = strstr(text, "\"text\"");
@@ -78,6 +95,8 @@ static int classify_beginning(const char *text)
         return EXTRACTED;
     if (begins_with(text, "<!doctype html") || begins_with(text, "<html"))
         return HTML;
+    if (not_text_is_svg(text, strlen(text)))
+        return SVG;
     if (begins_with(text, "<?xml"))
         return strcasestr(text, "<html") != NULL ? HTML : XML;
     if (begins_with(text, "{\\rtf"))
@@ -106,6 +125,8 @@ const struct markup *markup_find(const char *head, size_t n)
         kind = WIKI_TEXT;
     if (kind < 0 && has_html_tags(text))
         kind = HTML;
+    if (kind < 0 && is_xml(text))
+        kind = XML;
     return kind < 0 ? NULL : &kinds[kind];
 }
 
@@ -124,13 +145,14 @@ static int count_fields(const char **record, char separator, bool *whole)
     return fields;
 }
 
-/* A header of several columns, and as many in every record that is seen whole. */
+/* A header of several columns, and as many in every record that is seen whole; empty lines are
+ * none. */
 static bool has_columns(const char *text, char separator)
 {
     bool whole;
     const int columns = count_fields(&text, separator, &whole);
     bool same = columns > 1 && whole && *text != '\0';
-    while (same && *text != '\0') {
+    while (same && *(text += strspn(text, "\r\n")) != '\0') {
         const int fields = count_fields(&text, separator, &whole);
         same = !whole || fields == columns;
     }
@@ -150,47 +172,58 @@ const struct markup *markup_find_csv(const char *name, const char *head, size_t 
     return is ? &kinds[CSV] : NULL;
 }
 
-/* The first text of a source that looks like markup; name: what it is called. */
-static const struct markup *find_source_markup(const struct data_source *source, char *name,
-                                               size_t size)
+/* A source that looks like markup: its first text does. */
+struct marked {
+    const struct markup *markup; /* NULL: none does */
+    const struct data_source *source;
+    char name[TEXT_NAME];
+};
+
+static void look_at_source(struct marked *m, const struct data_source *source)
 {
     struct text_stream s;
-    const struct markup *found = NULL;
     char head[HEAD_BYTES];
     size_t n = 0;
     bool got = false;
-    int rc = text_stream_open(&s, source, "text");
-    if (rc != 0)
-        return NULL;
+    if (source->kind != DATA_TEXT || text_stream_open(&s, source, "text") != 0)
+        return;
     if (text_stream_next(&s, &got) == 0 && got && s.kind == DATA_TEXT &&
-        text_stream_read(&s, head, sizeof head, &n) == 0)
-        found = (found = markup_find_csv(s.name, head, n)) == NULL ? markup_find(head, n) : found;
-    snprintf(name, size, "%s", s.name);
+        text_stream_read(&s, head, sizeof head, &n) == 0) {
+        m->markup = markup_find_csv(s.name, head, n);
+        m->markup = m->markup == NULL ? markup_find(head, n) : m->markup;
+    }
+    m->source = source;
+    memcpy(m->name, s.name, sizeof m->name);
     text_stream_close(&s);
-    return found;
 }
 
-void markup_note(const struct data_sources *s, const struct progress *p)
+static const char *advise(char *out, size_t size, const struct marked *m)
 {
-    const struct markup *first = NULL, *found;
-    char name[256], named[256];
+    const bool packed = m->source->packed && !m->markup->prepared;
+    return data_advice(out, size, m->markup->advice, packed ? m->name : m->source->path, packed);
+}
+
+void markup_note(const struct data_sources *s, bool prepare, const struct progress *p)
+{
+    struct marked first = {0};
     size_t others = 0;
+    char advice[512];
     for (size_t i = 0; i < s->n; i++) {
-        if (s->list[i].kind != DATA_TEXT ||
-            (found = find_source_markup(&s->list[i], name, sizeof name)) == NULL)
+        struct marked one = {0};
+        look_at_source(&one, &s->list[i]);
+        if (one.markup == NULL || (prepare && one.markup->prepared))
             continue;
-        if (first == NULL)
-            memcpy(named, name, sizeof named);
-        others += first != NULL;
-        first = first == NULL ? found : first;
+        others += first.markup != NULL;
+        first = first.markup == NULL ? one : first;
     }
     err_clear();
-    if (first != NULL && others == 0)
+    if (first.markup != NULL && others == 0)
         progress_note(p, "%s looks like %s: the model will learn its markup; for plain text: %s",
-                      named, first->name, first->advice);
-    else if (first != NULL)
+                      first.name, first.markup->name, advise(advice, sizeof advice, &first));
+    else if (first.markup != NULL)
         progress_note(p,
                       "%s and %zu more look like markup (%s): the model will learn it; for plain "
                       "text: %s",
-                      named, others, first->name, first->advice);
+                      first.name, others, first.markup->name,
+                      advise(advice, sizeof advice, &first));
 }

@@ -10,7 +10,8 @@
 
 struct markup {
     const char *name;   /* "a MediaWiki dump" */
-    const char *advice; /* a command that makes plain text of it, with FILE and NEW */
+    const char *advice; /* what makes plain text of it, with FILE for data_advice */
+    bool prepared;      /* data prepare makes plain text of it */
 };
 /* What the first n bytes of a text look like; NULL: plain text. */
 const struct markup *markup_find(const char *head, size_t n);
@@ -18,8 +19,8 @@ const struct markup *markup_find(const char *head, size_t n);
  * record as its header has. NULL: it is none. */
 const struct markup *markup_find_csv(const char *name, const char *head, size_t n);
 
-/* One note on all sources that look like markup. Looks into packed sources. Errors are ignored
- * here: who reads the text later reports them. */
-void markup_note(const struct data_sources *s, const struct progress *p);
+/* One note on all sources that look like markup; prepare: who reads them is data prepare. Looks
+ * into packed sources. Errors are ignored here: who reads the text later reports them. */
+void markup_note(const struct data_sources *s, bool prepare, const struct progress *p);
 
 #endif

@@ -88,3 +88,8 @@ bool not_text_is_svg(const char *head, size_t n)
     return end - head > 4 && memcmp(head, tag, 4) == 0 &&
            (isspace((unsigned char)head[4]) || head[4] == '>');
 }
+
+int not_text_refuse_svg(const char *name)
+{
+    return err_set(ERR_FORMAT, "%s is a picture (SVG)", name);
+}

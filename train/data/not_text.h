@@ -17,7 +17,8 @@ const struct not_text *not_text_find(const char *head, size_t n);
 const struct not_text *not_text_find_zip(const char *path);
 /* ERR_FORMAT with a sentence. name: for messages; path, packed: as in data_advice. */
 int not_text_refuse(const struct not_text *f, const char *name, const char *path, bool packed);
-/* Whether they begin an SVG picture, which is a text. */
+/* Whether n bytes begin an SVG picture, which is a text too and is read where it is named. */
 bool not_text_is_svg(const char *head, size_t n);
+int not_text_refuse_svg(const char *name);
 
 #endif

@@ -212,7 +212,7 @@ static bool may_stand_beside(const struct data_source *s, const char *head, size
     if (is != NULL)
         return is->beside;
     return data_is_binary(head, n) || s->kind == DATA_PICKLE || pickle_ids_is_name(s->path) ||
-           npy_is_file(head, n);
+           npy_is_file(head, n) || not_text_is_svg(head, n);
 }
 
 /* Look into a file; `inside` a folder one that is empty or binary is skipped. */
@@ -231,6 +231,8 @@ static int classify_file(struct data_sources *all, struct data_source *s, bool *
     *skip = empty && inside;
     if (rc == 0 && empty && !inside)
         rc = err_set(ERR_FORMAT, "%s is empty", file_show(shown, sizeof shown, s->path));
+    if (rc == 0 && inside && s->kind == DATA_TEXT && !s->packed && not_text_is_svg(head, n))
+        rc = not_text_refuse_svg(file_show(shown, sizeof shown, s->path));
     if (rc == ERR_FORMAT && inside && may_stand_beside(s, head, n)) {
         *skip = true;
         rc = left_out_add(&all->left_out, s->path);

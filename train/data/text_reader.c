@@ -19,6 +19,7 @@
 #include "model/base/mem.h"
 #include "model/base/utf8.h"
 #include "train/data/advice.h"
+#include "train/data/not_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -183,10 +184,15 @@ static int check_packed(const struct text_reader *r, bool *tokens)
 static int check_text(struct text_reader *r, bool *skip)
 {
     const struct data_source *s = &r->list[r->at];
+    const char *head = buf_text(&r->window);
     bool tokens = false;
     int rc = s->packed ? check_packed(r, &tokens) : 0;
-    *skip = rc != 0 && (s->inside || text_stream_in_archive(&r->stream)) &&
-            (tokens || data_is_binary(buf_text(&r->window), r->window.n));
+    const bool beside = s->inside || text_stream_in_archive(&r->stream),
+               svg = rc == 0 && beside && r->stream.kind == DATA_TEXT &&
+                     not_text_is_svg(head, r->window.n);
+    if (svg)
+        rc = not_text_refuse_svg(r->stream.name);
+    *skip = rc != 0 && beside && (tokens || svg || data_is_binary(head, r->window.n));
     return *skip ? left_out_add(&r->left_out, r->stream.name) : rc;
 }
 

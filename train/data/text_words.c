@@ -1,6 +1,7 @@
 #include "train/data/text_words.h"
 
 #include "model/base/err.h"
+#include "train/data/markup.h"
 #include "train/data/text_reader.h"
 
 static int check_kinds(const struct data_sources *s, uint64_t *total_bytes)
@@ -33,6 +34,7 @@ int text_words_read(struct bpe_words *w, const char *paths, const struct progres
     if (rc != 0)
         return rc;
     left_out_note(&sources.left_out, p);
+    markup_note(&sources, false, p);
     /* Without a separator of the reader's: bpe_words_add takes <|endoftext|> alone out,
      * where the reader would take line breaks beside it too. */
     text_reader_init(&reader, sources.list, sources.n, "");

@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/sha256.h"
+#include "train/data/markup.h"
 #include "train/data/source.h"
 #include "train/data/token_note.h"
 #include "train/data/tokenizer_hash.h"
@@ -390,6 +391,7 @@ static int open_input(struct preparation *p, const char *in)
         return open_documents(p, in);
     p->n_ids = p->text ? 0 : tokenizer_size(p->tokenizer);
     left_out_note(&p->sources.left_out, p->progress);
+    markup_note(&p->sources, true, p->progress);
     return chain_texts(p);
 }
 

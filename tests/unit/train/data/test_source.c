@@ -18,6 +18,7 @@ static const struct {
     {"adapter/adapter_config.json", "{}", 2},
     {"adapter/adapter_model.safetensors", "{}", 2},
     {"m.gguf", "GGUF\3", 5},
+    {"n.svg", "<svg width='8'>", 15},
     {"p.pdf", "%PDF-1.7", 8},
     {"w.docx", "PK\3\4\24\0\6\0", 8},
 };
@@ -52,7 +53,7 @@ static void they_are_left_out(void **state)
         assert_int_equal(notes.n, 1);
         assert_string_equal(scratch_sentence(&data_scratch, notes.first),
                             "left out: DIR/all/adapter is a model, not a folder of texts; also "
-                            "DIR/all/ended, DIR/all/m.gguf, DIR/all/model, DIR/all/p.pdf and 2 "
+                            "DIR/all/ended, DIR/all/m.gguf, DIR/all/model, DIR/all/n.svg and 3 "
                             "more");
         dataset_close(&d);
         dataset_close(&v);
@@ -85,11 +86,19 @@ static void named_they_are_refused(void **state)
     }
 }
 
+/* Who names it may want a model of it. */
+static void a_picture_that_is_text_is_read_when_named(void **state)
+{
+    (void)state;
+    data_expect("all/n.svg", "|<svg width='8'>$");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_are_left_out),
         cmocka_unit_test(named_they_are_refused),
+        cmocka_unit_test(a_picture_that_is_text_is_read_when_named),
     };
     return cmocka_run_group_tests(tests, write_others, data_teardown);
 }

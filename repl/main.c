@@ -110,7 +110,7 @@ static int read_prompts(struct repl *r)
         return rc;
     if (asked)
         return answer_prompt(r, s->call.prompt, strlen(s->call.prompt));
-    return r->interactive ? repl_run(r) : batch_lines(r, STDIN_FILENO, NULL);
+    return r->interactive ? repl_run(r) : batch_lines(r, STDIN_FILENO, NULL, NULL);
 }
 
 /* A command, NULL: prompts. Of one that runs another, words[2], that one says it. */

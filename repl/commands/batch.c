@@ -15,7 +15,7 @@ int cmd_batch(struct repl *r, const struct call *c)
     if (rc == 0 && world_rank() == 0)
         rc = file_open(&prompts, in);
     if ((rc = world_agree(rc)) == 0)
-        rc = batch_lines(r, prompts.fd, out);
+        rc = batch_lines(r, prompts.fd, in, out);
     file_close(&prompts);
     mem_free(in);
     mem_free(out);

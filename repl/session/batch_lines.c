@@ -1,7 +1,8 @@
 /*
  * The scheduler pulls lines as it has room and pushes answers in the order of the lines:
  *
- *   fd --> pending --next_line--> request --next_request--> scheduler --finish_request--> output
+ *   fd --> pending --batch_input_next--> request --next_request--> scheduler --finish_request-->
+ * output
  *
  * A request lives from next_request to finish_request, in a list in the order of lines whose first
  * is the next to finish. A line that is wrong goes through it too, with its sentence, so that it
@@ -12,9 +13,11 @@
 #include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/json.h"
 #include "model/base/mem.h"
 #include "model/base/rng.h"
 #include "model/base/progress.h"
+#include "repl/session/batch_input.h"
 #include "repl/session/batch_ranks.h"
 #include "repl/session/json_lines.h"
 #include "repl/terminal/progress.h"
@@ -25,95 +28,33 @@
 #include "train/parallel/world.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-
-enum { READ_BYTES = 64 << 10 };
 
 /* One line between next_request and finish_request. */
 struct line_request {
     long line;
-    struct json_prompt json; /* with --jsonl; else only its text is used */
-    int rc;                  /* not 0: the line is wrong */
-    char *sentence;          /* why */
+    struct json_prompt json;   /* with --jsonl; else only its text is used */
+    int rc;                    /* not 0: the line is wrong */
+    char *sentence;            /* why */
     struct line_request *next; /* of a later line */
 };
 
 struct lines {
     struct repl *repl;
     const struct settings *settings;
-    int fd;
-    struct buf pending; /* read, not yet a line; `at` of it is used */
-    size_t at;
-    bool ended;
+    struct batch_input in;
     long line, failures;
     struct line_request *first,
-        **last;                /* between next_request and finish_request, in order of lines */
-    bool closed;               /* the reader of the answers has gone */
-    struct file_writer *file;  /* NULL: standard output */
+        **last;               /* between next_request and finish_request, in order of lines */
+    bool closed;              /* the reader of the answers has gone */
+    struct file_writer *file; /* NULL: standard output */
     bool visible, echo;
     struct buf text;
     struct batch_ranks *ranks; /* NULL: one process */
-    struct engine scoring; /* for lines that want log-probabilities; model NULL: not made yet */
+    struct engine scoring;     /* for lines that want log-probabilities; model NULL: not made yet */
 };
-
-/* Read more: REQUEST_READY when there was something, REQUEST_LATER, or a code. */
-static int read_input(struct lines *l, bool wait)
-{
-    if (l->at > 0) {
-        memmove(l->pending.data, l->pending.data + l->at, l->pending.n - l->at);
-        l->pending.n -= l->at;
-        l->at = 0;
-    }
-    int rc = buf_reserve(&l->pending, READ_BYTES);
-    if (rc == 0 && wait)
-        rc = file_wait(l->fd);
-    if (rc != 0)
-        return rc;
-    if (interrupt_pending())
-        return err_set(ERR_INTERRUPTED, "interrupted");
-    struct pollfd p = {.fd = l->fd, .events = POLLIN};
-    if (poll(&p, 1, 0) <= 0)
-        return REQUEST_LATER;
-    ssize_t n = read(l->fd, l->pending.data + l->pending.n, READ_BYTES);
-    if (n < 0 && (errno == EINTR || errno == EAGAIN))
-        return REQUEST_LATER;
-    if (n < 0)
-        return err_errno("cannot read the prompts");
-    l->pending.n += (size_t)n;
-    l->ended = n == 0;
-    return REQUEST_READY;
-}
-
-/* The next line, borrowed until the next read; an enum request_next or a code. */
-static int next_line(struct lines *l, const char **line, size_t *n, bool wait)
-{
-    for (size_t looked = 0;;) {
-        const char *from = l->pending.data + l->at;
-        size_t have = l->pending.n - l->at;
-        const char *end = have > looked ? memchr(from + looked, '\n', have - looked) : NULL;
-        if (end == NULL && !l->ended) {
-            looked = have;
-            int rc = read_input(l, wait);
-            if (rc == REQUEST_LATER && wait)
-                continue;
-            if (rc != REQUEST_READY)
-                return rc;
-            continue;
-        }
-        if (end == NULL && have == 0)
-            return REQUEST_END;
-        *line = from;
-        *n = end != NULL ? (size_t)(end - from) : have;
-        l->at += *n + (end != NULL);
-        if (*n > 0 && from[*n - 1] == '\r')
-            --*n;
-        return REQUEST_READY;
-    }
-}
 
 static void free_request(struct line_request *q)
 {
@@ -124,8 +65,26 @@ static void free_request(struct line_request *q)
     mem_free(q);
 }
 
+/* Prompts of JSON lines that are answered as they are. */
+static void note_json(const struct lines *l, const char *line, size_t n)
+{
+    json_t *object = NULL;
+    if (l->settings->batch.jsonl || l->line != 1 || n == 0 || *line != '{' || world_rank() != 0)
+        return;
+    if (json_read_line(&object, line, n) == 0 && json_is_string(json_object_get(object, "prompt")))
+        progress_warn(l->repl->interactive ? "these lines are JSON: `:set jsonl on` reads them"
+                                           : "these lines are JSON: --jsonl reads them");
+    json_decref(object);
+    err_clear();
+}
+
 static int parse_request(struct lines *l, struct line_request *q, const char *line, size_t n)
 {
+    note_json(l, line, n);
+    if ((q->rc = batch_input_check(&l->in, line, n)) != 0) {
+        q->sentence = mem_strdup(err_text());
+        return q->sentence == NULL ? ERR_NOMEM : 0;
+    }
     if (!l->settings->batch.jsonl) {
         if ((q->json.text = mem_alloc(n + 1)) == NULL)
             return ERR_NOMEM;
@@ -147,7 +106,7 @@ static int next_request(void *user, struct generate_request *item, bool wait)
     size_t n;
     if (l->ranks != NULL && batch_ranks_stopped(l->ranks))
         return REQUEST_END;
-    int rc = next_line(l, &line, &n, wait);
+    int rc = batch_input_next(&l->in, &line, &n, wait);
     if (rc != REQUEST_READY)
         return rc;
     struct line_request *q = mem_alloc(sizeof *q);
@@ -364,8 +323,9 @@ static int share_lines(struct lines *l, struct settings *s)
     if (*s->talk.save_samples != '\0')
         return err_set(ERR_UNSUPPORTED, "save_samples is not for several processes");
     world_broadcast(&s->sampler.seed, sizeof s->sampler.seed, 0);
-    int rc = batch_ranks_read(&l->pending, l->fd);
-    l->ended = true;
+    int rc = batch_ranks_read(&l->in.pending, l->in.fd);
+    if (rc == 0)
+        rc = batch_input_begin_whole(&l->in);
     return world_agree(rc == 0 ? batch_ranks_open(&l->ranks, write_output, l) : rc);
 }
 
@@ -405,7 +365,7 @@ static int run_batch(struct repl *r, struct lines *l, const struct settings *s)
     return rc;
 }
 
-int batch_lines(struct repl *r, int fd, const char *out)
+int batch_lines(struct repl *r, int fd, const char *path, const char *out)
 {
     struct settings s;
     struct file_writer file;
@@ -416,7 +376,7 @@ int batch_lines(struct repl *r, int fd, const char *out)
         s.sampler.seed = rng_fresh_seed();
     struct lines l = {.repl = r,
                       .settings = &s,
-                      .fd = fd,
+                      .in = {.fd = fd, .path = path},
                       .visible = out == NULL && term_is(stdout),
                       .echo = s.talk.echo != SWITCH_OFF};
     rc = answer_check_form(&s.batch);
@@ -439,7 +399,7 @@ int batch_lines(struct repl *r, int fd, const char *out)
         free_request(q);
     }
     engine_release(&l.scoring);
-    buf_release(&l.pending);
+    batch_input_release(&l.in);
     buf_release(&l.text);
     settings_release(&s);
     return rc;

@@ -9,17 +9,19 @@
  *   jsonl   JSON objects in, JSON objects out
  *
  * A line that fails does not end the batch: it gives {"error"} in jsonl, else an empty line, and a
- * message with its number on standard error.
+ * message with its number on standard error. Input in UTF-16 is read by its byte order mark; a line
+ * that is not UTF-8 fails.
  */
 #include "repl/session/repl.h"
 
 /*
  * Answer the prompts from fd up to its end.
  *
+ * path     of the file that fd is; NULL: standard input
  * out      a file to create (call.force: to overwrite); NULL: standard output
  * returns  0, also if the reader of standard output has left; an error code also if only some lines
  *          failed and the others were answered
  */
-int batch_lines(struct repl *r, int fd, const char *out);
+int batch_lines(struct repl *r, int fd, const char *path, const char *out);
 
 #endif

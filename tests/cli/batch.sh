@@ -123,4 +123,28 @@ echo "The sea" >&"${P[1]}"; read -r -t 20 got <&"${P[0]}"; first=$got
 echo "My name" >&"${P[1]}"; read -r -t 20 got <&"${P[0]}"
 is "an answer does not wait for more input" "$(cat "$TMPDIR/out")" "$first"$'\n'"$got"
 eval "exec ${P[1]}>&-"; wait $P_PID
+
+# Prompts as PowerShell's > writes them.
+printf 'The sea\r\n\xc3\xa9t\xc3\xa9 \xf0\x9f\xa6\x8a\r\n' >"$TMPDIR/utf8"
+for big in LE BE; do
+    { [ $big = LE ] && printf '\xff\xfe' || printf '\xfe\xff'; iconv -f UTF-8 -t UTF-16$big "$TMPDIR/utf8"; } >"$TMPDIR/utf16"
+    is "UTF-16$big is read by its mark" "$("$PRATTLE" $MODEL $S <"$TMPDIR/utf8")" "$("$PRATTLE" $MODEL $S <"$TMPDIR/utf16")"
+    is "  in pieces too" "$("$PRATTLE" $MODEL $S <"$TMPDIR/utf8")" \
+        "$(perl -e 'use IO::Handle; $| = 1; while (read STDIN, $c, 3) { print $c; select undef, undef, undef, 0.01 }' <"$TMPDIR/utf16" | "$PRATTLE" $MODEL $S)"
+done
+printf '\xff\xfe{\0}\0\n\0\x3d\xd8' >"$TMPDIR/utf16"
+has "half a character" "utf16 begins as UTF-16 and is none" "$("$PRATTLE" batch "$TMPDIR/utf16" --model $MODEL $S 2>&1)"
+iconv -f UTF-8 -t UTF-16 <<<'{"prompt": "été", "id": 1}' >"$TMPDIR/utf16"
+has "JSON lines too" '{"id":1,"prompt":"été",' "$("$PRATTLE" batch "$TMPDIR/utf16" --jsonl --model $MODEL $S)"
+printf 'The sea\ncaf\xe9\n' >"$TMPDIR/latin 1"
+said=$("$PRATTLE" batch "$TMPDIR/latin 1" --model $MODEL $S 2>&1 >"$TMPDIR/out")
+is "Latin-1 fails by its line" "1 of 2 lines could not be answered" "$(tail -n 1 <<<"$said" | sed 's/^prattle: //')"
+has "  with what converts it" "line 2: the prompt is not UTF-8: byte 3 is e9; if it is Latin-1: \`iconv -f LATIN1 -t UTF-8 '$TMPDIR/latin 1' > NEW\`" "$said"
+is "  the others are answered" "$("$PRATTLE" $MODEL $S <<<"The sea")" "$(head -n 1 "$TMPDIR/out")"
+has "  from a pipe" "iconv -f LATIN1 -t UTF-8 FILE > NEW" "$("$PRATTLE" $MODEL $S <"$TMPDIR/latin 1" 2>&1)"
+has "  in JSON" '{"error":"the prompt is not UTF-8: byte 15 is e9' "$(printf '{"prompt": "caf\xe9"}\n' | "$PRATTLE" $MODEL $S --jsonl)"
+echo '{"prompt": "The sea"}' >"$TMPDIR/p.jsonl"
+has "JSON lines without --jsonl are named" "these lines are JSON: --jsonl reads them" "$("$PRATTLE" batch "$TMPDIR/p.jsonl" --model $MODEL $S 2>&1)"
+is "  and answered as text" '{"prompt": "The sea"}' "$("$PRATTLE" $MODEL $S <"$TMPDIR/p.jsonl" 2>/dev/null | head -c 21)"
+is "  once, and no other text" "" "$(printf 'a\n{"prompt": "b"}\n' | "$PRATTLE" $MODEL $S 2>&1 >/dev/null)$(echo '{"text": "b"}' | "$PRATTLE" $MODEL $S 2>&1 >/dev/null)"
 finish

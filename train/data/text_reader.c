@@ -18,7 +18,7 @@
 #include "model/base/json_line.h"
 #include "model/base/mem.h"
 #include "model/base/utf8.h"
-#include "train/data/advice.h"
+#include "train/data/encoding.h"
 #include "train/data/not_text.h"
 
 #include <inttypes.h>
@@ -111,30 +111,17 @@ static int fill_window(struct text_reader *r)
     return read_text_bytes(r, want < CHUNK_BYTES ? CHUNK_BYTES : want);
 }
 
-/* Windows' own code page has letters where Latin-1 has control characters. */
-static bool has_windows_letters(const char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (((unsigned char)text[i] & 0xe0) == 0x80)
-            return true;
-    return false;
-}
-
 /* The byte `checked` of the window begins no character. */
 static int refuse_encoding(const struct text_reader *r)
 {
-    const bool packed = r->list[r->at].packed;
-    const char *at = r->window.data + r->checked;
-    const char *line = r->beyond_ascii
-                           ? "`iconv -c -f UTF-8 -t UTF-8 FILE > NEW` leaves out what is not"
-                       : has_windows_letters(at, r->window.n - r->checked)
-                           ? "if it is Windows-1252: `iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW`"
-                           : "if it is Latin-1: `iconv -f LATIN1 -t UTF-8 FILE > NEW`";
-    char advice[512];
-    return err_set(ERR_FORMAT, "%s is not UTF-8: byte %" PRIu64 " is %02x; %s", r->stream.name,
-                   r->before + r->checked, (unsigned char)*at,
-                   data_advice(advice, sizeof advice, line,
-                               packed ? r->stream.name : r->list[r->at].path, packed));
+    const struct data_source *s = &r->list[r->at];
+    return encoding_refuse(r->stream.name,
+                           &(struct encoding_fault){.at = r->window.data + r->checked,
+                                                    .n = r->window.n - r->checked,
+                                                    .before = r->before + r->checked,
+                                                    .after_utf8 = r->beyond_ascii,
+                                                    .path = s->packed ? r->stream.name : s->path,
+                                                    .packed = s->packed});
 }
 
 /* Whether what the window has is UTF-8. The end of a text may be cut. */

@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/progress.h"
+#include "train/run/folder.h"
 #include "weights/hub/environment.h"
 #include "weights/open.h"
 
@@ -20,6 +21,8 @@ static int open_source(struct data_tokenizer *d, const char *path)
     int rc = source_open(&d->source, path, 0, false, progress_show());
     if (rc == 0)
         rc = (d->name = mem_strdup(path)) == NULL ? ERR_NOMEM : 0;
+    else
+        rc = run_folder_explain(rc, path);
     if (rc != 0)
         return rc;
     d->tokenizer = d->source.tokenizer;

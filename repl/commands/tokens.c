@@ -14,6 +14,7 @@
 #include "repl/terminal/term.h"
 #include "sampling/score.h"
 #include "sampling/text/prompt.h"
+#include "train/run/folder.h"
 #include "weights/open.h"
 
 #include <errno.h>
@@ -126,8 +127,8 @@ int cmd_tokens(struct repl *r, const struct call *c)
     int rc = 0;
     if (r->model == NULL && !repl_finds_model(r))
         return repl_need_model(r); /* which says what there is to do */
-    if (r->model == NULL)
-        rc = source_open(&source, path, 0, false, progress_show());
+    if (r->model == NULL && (rc = source_open(&source, path, 0, false, progress_show())) != 0)
+        rc = run_folder_explain(rc, path);
     const struct tokenizer *t = r->model != NULL ? r->model->tokenizer : source.tokenizer;
     if (rc == 0 && t == NULL)
         rc = err_set(ERR_MISSING, "the model has no tokenizer files");

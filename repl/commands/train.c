@@ -138,8 +138,10 @@ static int open_named_model(struct model_files *f, const struct run_config *c)
     struct buf path = {0};
     int rc = run_config_source(c, &path);
     if (rc == 0 && path.n > 0 &&
-        model_files_open(f, buf_text(&path), c->training.seed, progress_show()) != 0)
+        (rc = model_files_open(f, buf_text(&path), c->training.seed, progress_show())) != 0) {
+        run_folder_explain(rc, path.data);
         rc = RUN_BLAME(c, RUN_ROW(model.init));
+    }
     progress_wipe();
     if (rc == 0 && f->checkpoint != NULL)
         progress_warn(f->checkpoint);

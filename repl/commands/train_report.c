@@ -163,9 +163,10 @@ int train_plan(struct repl *r, struct run_config *c, const struct scaling_reques
     struct source s = {0};
     int rc = run_config_source(c, &path);
     if (rc == 0 && path.n > 0 &&
-        source_open(&s, path.data, c->training.seed, true, progress_show()) != 0)
+        (rc = source_open(&s, path.data, c->training.seed, true, progress_show())) != 0) {
+        run_folder_explain(rc, path.data);
         rc = RUN_BLAME(c, RUN_ROW(model.init));
-    else if (rc == 0 && path.n > 0)
+    } else if (rc == 0 && path.n > 0)
         rc = plan_source(r, c, &s, scaling);
     else if (rc == 0 && path.n == 0 && (rc = repl_need_model(r)) == 0)
         rc = plan_for(r, c, &r->model->config, r->model->params.dtype, r->model->tokenizer,

@@ -2,9 +2,13 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/folder_entry.h"
 #include "model/base/mem.h"
+#include "model/base/utf8.h"
 #include "kvcache/snapshot.h"
 #include "repl/session/near_path.h"
+#include "train/data/not_text.h"
+#include "train/data/utf16.h"
 #include "train/run/folder.h"
 #include "weights/find.h"
 #include "weights/tensors/sniff.h"
@@ -12,9 +16,8 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <utf8proc.h>
 
-enum { HEAD_BYTES = 512, LONG_NAME = 60 };
+enum { HEAD_BYTES = 512, LONG_NAME = 60, MOST_LOOKED = 64 };
 
 static const char *base_name(const char *path)
 {
@@ -32,22 +35,22 @@ static bool is_published_name(const char *name)
     return false;
 }
 
-/* Bytes of UTF-8 without NUL; the last character may be cut. */
-static bool is_utf8_head(const char *head, size_t n)
+/* Whether they may be text in UTF-8, in UTF-16 by its mark, or in a code page such as Latin-1: no
+ * control characters but those of texts, and most of it ASCII where it is not UTF-8. */
+static bool is_text_head(const char *head, size_t n)
 {
-    utf8proc_int32_t c;
-    for (size_t i = 0; i < n;) {
-        utf8proc_ssize_t used =
-            utf8proc_iterate((const utf8proc_uint8_t *)head + i, (utf8proc_ssize_t)(n - i), &c);
-        if (used < 1 && n - i >= 4)
+    const size_t valid = utf8_valid(head, n), step = utf16_has_mark(head, n) ? 2 : 1;
+    size_t ascii = 0;
+    for (size_t i = 0; i + step <= n; i += step) {
+        const unsigned char c = (unsigned char)head[i], other = (unsigned char)head[i + step - 1];
+        if (step == 2 ? (c | other) == 0
+                      : c < ' ' && (c == '\0' || strchr("\t\n\v\f\r\033", c) == NULL))
             return false;
-        if (used < 1)
-            return i > 0;
-        if (c == 0)
-            return false;
-        i += (size_t)used;
+        ascii += c < 0x80;
     }
-    return n > 0;
+    return step == 2
+               ? n % 2 == 0 && n > 2
+               : n > 0 && (valid == n || utf8_is_cut(head + valid, n - valid) || ascii > n / 2);
 }
 
 /* A file of a model that is damaged is no text of somebody's. */
@@ -71,10 +74,53 @@ static bool is_text_file(const char *path)
         file_open(&f, path) != 0)
         return false;
     size_t n = f.bytes < sizeof head ? (size_t)f.bytes : sizeof head;
-    bool is = file_read_at(&f, head, 0, n) == 0 && is_utf8_head(head, n) &&
+    bool is = file_read_at(&f, head, 0, n) == 0 && is_text_head(head, n) &&
               sniff_refuse_text(head, n) == 0;
     file_close(&f);
     return is;
+}
+
+/* Whether the folder has texts among its first files, and no model's configuration. */
+static bool has_texts(const char *path)
+{
+    bool found = false;
+    char *config = file_join(path, "config.json");
+    DIR *dir = config == NULL || file_exists(config) ? NULL : opendir(path);
+    const char *name;
+    for (int i = 0; i < MOST_LOOKED && !found && (name = folder_entry_next(dir)) != NULL; i++) {
+        char *file = name[0] == '.' ? NULL : file_join(path, name);
+        found = file != NULL && is_text_file(file);
+        mem_free(file);
+    }
+    folder_entry_close(dir);
+    mem_free(config);
+    return found;
+}
+
+/* A file of another program, or one that loading took for a folder's configuration. NULL: neither.
+ */
+static const char *other_kind(const char *why, const char *path)
+{
+    struct file f;
+    struct stat s;
+    static const char model[] = "is a model";
+    char head[HEAD_BYTES];
+    if (strstr(why, "config.json") == NULL || is_model_name(path) || stat(path, &s) != 0 ||
+        !S_ISREG(s.st_mode) || file_open(&f, path) != 0)
+        return NULL;
+    const size_t n = f.bytes < sizeof head ? (size_t)f.bytes : sizeof head;
+    const struct not_text *known = NULL;
+    if (file_read_at(&f, head, 0, n) == 0)
+        known = n > 4 && memcmp(head, "PK\3\4", 4) == 0 ? not_text_find_zip(path)
+                                                        : not_text_find(head, n);
+    file_close(&f);
+    return known == NULL || strncmp(known->is, model, sizeof model - 1) == 0 ? "" : known->is;
+}
+
+static int refuse_other(const char *path, const char *is)
+{
+    return *is == '\0' ? err_set(ERR_FORMAT, "%s is not a model", file_quote(path))
+                       : err_set(ERR_FORMAT, "%s %s, not a model", file_quote(path), is);
 }
 
 static bool is_session_file(const char *path)
@@ -96,6 +142,13 @@ static int refuse_text(const char *path, const char *prefix)
                    "%s is a text file, not a model; `%seval %s` measures the model on it, "
                    "`%strain finetune data=%s` trains on it, `%sbatch %s` answers its lines",
                    file_quote(path), prefix, use, prefix, use, prefix, use);
+}
+
+static int refuse_texts(const char *why, const char *path, const char *prefix)
+{
+    char word[256];
+    return err_set(ERR_MISSING, "%s; it has texts: `%strain finetune data=%s` trains on them", why,
+                   prefix, file_word(word, sizeof word, path));
 }
 
 static int refuse_session(const char *path)
@@ -145,15 +198,23 @@ int model_hint(int rc, const char *path, const char *prefix)
     if (prompt)
         return refuse_prompt(path);
     char *before = mem_strdup(err_text()), *newest = NULL;
-    const bool text = before != NULL && is_text_file(path);
-    if (before != NULL && !text && is_session_file(path))
-        rc = refuse_session(path);
-    else if (before != NULL && file_is_folder(path) && run_folder_latest(&newest, path) == 0)
-        rc = refuse_runs(path, newest, prefix);
+    const bool text = before != NULL && is_text_file(path),
+               folder = before != NULL && file_is_folder(path);
+    const char *other = before == NULL || text ? NULL : other_kind(before, path);
+    if (before == NULL)
+        rc = ERR_NOMEM;
     else if (text)
         rc = refuse_text(path, prefix);
+    else if (is_session_file(path))
+        rc = refuse_session(path);
+    else if (folder && run_folder_latest(&newest, path) == 0)
+        rc = refuse_runs(path, newest, prefix);
+    else if (folder && rc == ERR_MISSING && has_texts(path))
+        rc = refuse_texts(before, path, prefix);
+    else if (other != NULL)
+        rc = refuse_other(path, other);
     else
-        rc = before == NULL ? ERR_NOMEM : near_path_explain(err_set(rc, "%s", before), path);
+        rc = near_path_explain(err_set(rc, "%s", before), path);
     mem_free(newest);
     mem_free(before);
     return rc;

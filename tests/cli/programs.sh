@@ -149,6 +149,18 @@ mkdir -p "$TMPDIR/$(printf '%080d' 0)" && cp "$TMPDIR/my.txt" "$TMPDIR/$(printf 
 refuse "  of a long name" "\`prattle batch FILE\` answers its lines" "$TMPDIR/$(printf '%080d' 0)/my.txt" -p a
 printf '\xff\xfe\x00' >"$TMPDIR/my.dat"
 is "other bytes are no text" 0 "$(p "$TMPDIR/my.dat" -p a | grep -c 'text file')"
+refuse "  nor a model" "my.dat is not a model" "$TMPDIR/my.dat" -p a
+printf 'caf\xe9 au lait\n' >"$TMPDIR/latin1.txt"
+refuse "a text in Latin-1" "latin1.txt is a text file, not a model" "$TMPDIR/latin1.txt" -p a
+printf '\xff\xfeo\0n\0e\0' >"$TMPDIR/utf16.txt"
+refuse "a text in UTF-16" "utf16.txt is a text file, not a model" "$TMPDIR/utf16.txt" -p a
+printf 'PK\3\4\24\0\6\0' >"$TMPDIR/my.docx"
+refuse "a Word document" "my.docx is a Word document, not a model" "$TMPDIR/my.docx" -p a
+mkdir "$TMPDIR/texts" && cp "$TMPDIR/my.txt" "$TMPDIR/texts"
+refuse "a folder of texts" "nor either's index; it has texts: \`prattle train finetune data=$TMPDIR/texts\` trains on them" "$TMPDIR/texts" -p a
+(cd "$TMPDIR" && "$PRATTLE" train finetune data=my.txt steps=1 epochs=0 sequence_length=8 eval_every=0 folder=many/one --model $MODEL >/dev/null 2>&1)
+refuse "a folder of runs" "many is a folder of runs; the newest is $TMPDIR/many/one" train finetune init="$TMPDIR/many" data="$TMPDIR/my.txt"
+refuse "  for its tokenizer" "many is a folder of runs; the newest is $TMPDIR/many/one" tokens --model "$TMPDIR/many" a
 printf 'a text' >"$TMPDIR/my.gguf"
 is "nor is a damaged model" 0 "$(p "$TMPDIR/my.gguf" -p a | grep -c 'text file')"
 printf '<!DOCTYPE html><html>' >"$TMPDIR/page"

@@ -99,6 +99,18 @@ int json_read_any_numbers(json_t **out, const char *text, size_t n)
     return rc;
 }
 
+/* Where the text that jansson names begins: it counts to its end. */
+static int find_column(const json_error_t *e)
+{
+    const char *near = strstr(e->text, " near '"), *last = strrchr(e->text, '\'');
+    int characters = 0;
+    if (near == NULL)
+        return e->column;
+    for (near += strlen(" near '"); near < last; near++)
+        characters += ((unsigned char)*near & 0xc0) != 0x80;
+    return characters < e->column ? e->column - characters + 1 : 1;
+}
+
 static int read_line(json_t **out, const char *line, size_t n, size_t flags)
 {
     json_error_t e;
@@ -106,7 +118,7 @@ static int read_line(json_t **out, const char *line, size_t n, size_t flags)
     int rc = parse_value(out, line, n, flags, &e);
     return rc != ERR_FORMAT ? rc
                             : err_set(rc, "not JSON: %s at column %d",
-                                      file_show(what, sizeof what, e.text), e.column);
+                                      file_show(what, sizeof what, e.text), find_column(&e));
 }
 
 int json_read_line(json_t **out, const char *line, size_t n)

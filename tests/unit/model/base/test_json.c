@@ -108,6 +108,11 @@ static void numbers_may_be_of_any_size(void **state)
 static void a_line_says_the_column(void **state)
 {
     (void)state;
+    static const struct {
+        const char *line, *says;
+    } names[] = {{"not JSON", "invalid token near 'not' at column 1"},
+                 {"{\"\xc3\xa9\": wrong}", "invalid token near 'wrong' at column 7"},
+                 {"{\"a\" 12}", "':' expected near '12' at column 6"}};
     static const char bad[] = "{\"a\": 1", nul[] = "{\"a\": \"b\\u0000c\"}";
     json_t *o = NULL;
     int (*const readers[])(json_t **, const char *, size_t) = {json_read_line,
@@ -115,6 +120,10 @@ static void a_line_says_the_column(void **state)
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(readers[i](&o, bad, strlen(bad)), ERR_FORMAT);
         assert_string_equal(err_text(), "not JSON: '}' expected near end of file at column 7");
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(json_read_line(&o, names[i].line, strlen(names[i].line)), ERR_FORMAT);
+        assert_string_equal(err_text() + strlen("not JSON: "), names[i].says);
     }
     assert_int_equal(json_read_plain_line(&o, nul, strlen(nul)), ERR_FORMAT);
     assert_non_null(strstr(err_text(), "\\u0000 is not allowed"));

@@ -14,6 +14,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/progress.h"
+#include "train/data/source.h"
 #include "train/run/adapter.h"
 #include "train/run/change.h"
 #include "train/run/check.h"
@@ -27,7 +28,9 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* A run's folder may have been moved or copied since: it is where its checkpoint lies. */
 static int point_at_folder(struct run_config *c, const struct checkpoint *cp)
@@ -97,6 +100,23 @@ static bool stays_in_folder(const struct resume *q)
     return file_is_same(q->was.checkpoint.folder, q->config.checkpoint.folder);
 }
 
+/* A run names its data from the folder where it began. */
+static int explain_data(int rc, const char *data)
+{
+    struct data_sources s = {0};
+    const bool anywhere = *data == '/' || *data == '~' || strcmp(data, "generated") == 0;
+    char *why = rc == ERR_MISSING && !anywhere ? mem_strdup(err_text()) : NULL;
+    if (why == NULL)
+        return rc;
+    const bool missing = data_sources_find(&s, data) == ERR_MISSING;
+    err_set(rc, "%s%s", why,
+            missing ? "; if the run began in another folder, data=PATH says where its data is"
+                    : "");
+    data_sources_release(&s);
+    mem_free(why);
+    return rc;
+}
+
 int run_resume_check(struct resume *q, const struct run_config *c)
 {
     const char *path = q->checkpoint.path;
@@ -110,7 +130,9 @@ int run_resume_check(struct resume *q, const struct run_config *c)
         (rc = resolve_copy(&q->config, c, run_config_resolve, shape)) == 0 &&
         (rc = run_check_change(&q->was, &q->config)) == 0 && !stays_in_folder(q))
         rc = run_refuse_old(q->config.checkpoint.folder);
-    if (rc == 0 && (rc = run_check_inputs(&q->config)) == 0)
+    if (rc == 0 && (rc = run_check_inputs(&q->config)) != 0)
+        rc = explain_data(rc, q->config.data.data);
+    if (rc == 0)
         rc = file_check_folder(q->config.checkpoint.folder);
     return rc == 0 || rc == ERR_INTERRUPTED
                ? rc
@@ -119,8 +141,46 @@ int run_resume_check(struct resume *q, const struct run_config *c)
 
 /* ---- going on ---- */
 
-static int check_identities(const struct run *r, const json_t *state)
+/* Which files of the data were written after the checkpoint: "a.txt is newer than it; ". Empty
+ * where none was: one may have gone. */
+static void name_newer(char *out, size_t size, const char *data, const char *checkpoint)
 {
+    struct data_sources s = {0};
+    struct stat then, now;
+    char shown[256] = "";
+    size_t n = 0;
+    const bool found = data_sources_find(&s, data) == 0 && stat(checkpoint, &then) == 0;
+    for (size_t i = 0; found && i < s.n; i++)
+        if (stat(s.list[i].path, &now) == 0 &&
+            (now.st_mtim.tv_sec > then.st_mtim.tv_sec ||
+             (now.st_mtim.tv_sec == then.st_mtim.tv_sec &&
+              now.st_mtim.tv_nsec > then.st_mtim.tv_nsec)) &&
+            n++ == 0)
+            file_show(shown, sizeof shown, s.list[i].path);
+    *out = '\0';
+    if (n > 1)
+        snprintf(out, size, "%s and %zu more are newer than it; ", shown, n - 1);
+    else if (n == 1)
+        snprintf(out, size, "%s is newer than it; ", shown);
+    data_sources_release(&s);
+    err_clear();
+}
+
+static int refuse_data(const struct run *r, const char *checkpoint)
+{
+    char newer[300];
+    const char *data = r->config.data.data;
+    name_newer(newer, sizeof newer, data, checkpoint);
+    return err_set(
+        ERR_MISMATCH,
+        "the data has changed since the checkpoint: %s%s is not what the run was trained "
+        "on; begin another run with folder=DIR",
+        newer, data);
+}
+
+static int check_identities(const struct run *r, const struct checkpoint *cp)
+{
+    const json_t *state = cp->state;
     const char *data = "", *base = "";
     char own_data[2 * sizeof r->train.identity + 1], own_base[2 * sizeof r->base + 1];
     int rc = json_take_text(state, "data", &data);
@@ -133,17 +193,14 @@ static int check_identities(const struct run *r, const json_t *state)
                      "the weights of %s are not those that the adapter was trained with",
                      r->model->source);
     if (rc == 0 && strcmp(own_data, data) != 0)
-        rc = err_set(ERR_MISMATCH,
-                     "the data has changed since the checkpoint: %s is not what the run was "
-                     "trained on; begin a new run in another folder with checkpoint.folder",
-                     r->config.data.data);
+        rc = refuse_data(r, cp->path);
     return rc;
 }
 
 static int restore_run(struct run *r, const struct checkpoint *cp)
 {
     struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
-    int n_blocks = optimizer_blocks(r->optimizer, blocks), rc = check_identities(r, cp->state);
+    int n_blocks = optimizer_blocks(r->optimizer, blocks), rc = check_identities(r, cp);
     if (rc == 0)
         rc = trainer_state_read(&r->state, cp->state, cp->step);
     for (int i = 0; i < n_blocks && rc == 0; i++) {

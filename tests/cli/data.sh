@@ -92,4 +92,12 @@ own finetune data=. steps=1 sequence_length=16 --model $MODEL >/dev/null
 has "a run on the folder it lies in goes on" "[finished at step 2" "$(own resume steps=2)"
 has "  and another begins there" "left out: ./runs/finetune is the folder of a run, not of texts" \
     "$(own finetune data=. steps=1 sequence_length=16 folder=second --model $MODEL)"
+# Data that has moved or changed since.
+resumed() { "$PRATTLE" train resume "$@" 2>&1; }
+has "data named from another folder" "no files to read; if the run began in another folder, data=PATH says where its data is" \
+    "$(mkdir "$TMPDIR/none" && cd "$TMPDIR/none" && resumed "$TMPDIR/own/runs/finetune" steps=3)"
+has "  may be named again" "[finished at step 3" "$(cd "$TMPDIR/none" && resumed "$TMPDIR/own/runs/finetune" steps=3 data="$TMPDIR/own")"
+echo "more" >"$TMPDIR/own/b.txt"
+has "a file that is new is named" "the data has changed since the checkpoint: $TMPDIR/own/b.txt is newer than it; $TMPDIR/own is not what the run was trained on; begin another run with folder=DIR" \
+    "$(own resume steps=4)"
 finish

@@ -429,6 +429,24 @@ static int add_path(struct data_sources *s, const char *word)
     return rc;
 }
 
+/* Where the list as a whole is a file's name. */
+static int explain_comma(int rc, const char *paths)
+{
+    char shown[NAME_BYTES], *why = mem_strdup(err_text()), *path = file_expand(paths),
+                            *escaped = data_list_path(paths);
+    if (why == NULL || path == NULL || escaped == NULL)
+        rc = ERR_NOMEM;
+    else if (file_exists(path))
+        err_set(rc, "%s; a comma in a name is written \\,: '%s'", why,
+                file_show(shown, sizeof shown, escaped));
+    else
+        err_set(rc, "%s", why);
+    mem_free(why);
+    mem_free(path);
+    mem_free(escaped);
+    return rc;
+}
+
 int data_sources_find(struct data_sources *out, const char *paths)
 {
     *out = (struct data_sources){0};
@@ -441,6 +459,8 @@ int data_sources_find(struct data_sources *out, const char *paths)
                                 "file, data=generated makes random tokens");
     for (size_t i = 0; i < words.n && rc == 0; i++)
         rc = add_path(out, words.list[i].bytes);
+    if (rc == ERR_MISSING && words.n > 1)
+        rc = explain_comma(rc, paths);
     words_release(&words);
     if (rc != 0)
         data_sources_release(out);

@@ -4,6 +4,7 @@
 #include "tests/lib/notes.h"
 
 #include "model/base/file_path.h"
+#include "train/data/source.h"
 
 static const struct {
     const char *name, *bytes;
@@ -93,11 +94,30 @@ static void a_picture_that_is_text_is_read_when_named(void **state)
     data_expect("all/n.svg", "|<svg width='8'>$");
 }
 
+/* A list's words end at commas. */
+static void a_comma_in_a_name_is_explained(void **state)
+{
+    (void)state;
+    data_text("one, two.txt", "three");
+    struct data_sources s;
+    char *path = data_path("one, two.txt"), *written = data_list_path(path);
+    assert_int_equal(data_sources_find(&s, path), ERR_MISSING);
+    assert_string_equal(scratch_sentence(&data_scratch, err_text()),
+                        "cannot open DIR/one: No such file or directory; a comma in a name is "
+                        "written \\,: 'DIR/one\\, two.txt'");
+    assert_ok(data_sources_find(&s, written));
+    assert_int_equal(s.n, 1);
+    data_sources_release(&s);
+    mem_free(path);
+    mem_free(written);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_are_left_out),
         cmocka_unit_test(named_they_are_refused),
+        cmocka_unit_test(a_comma_in_a_name_is_explained),
         cmocka_unit_test(a_picture_that_is_text_is_read_when_named),
     };
     return cmocka_run_group_tests(tests, write_others, data_teardown);

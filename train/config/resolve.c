@@ -17,9 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Twice that diverges (FINETUNE.md). */
-static const double ADAPTER_MOST = 1.2e-2;
-
 /* Less than float16's least number leaves nothing of a gradient of 1. */
 #define LOSS_SCALING_MIN 0x1p-24
 
@@ -356,8 +353,7 @@ static int resolve_auto_rate(struct run_config *c, const struct config *shape)
         err_set(ERR_RANGE, "learning_rate is auto, which chooses for adamw and adam");
         return RUN_BLAME(c, RUN_ROW(schedule.learning_rate), RUN_ROW(optimizer.kind));
     }
-    const double rate = suggest_learning_rate(config_params(shape));
-    s->learning_rate = c->lora.rank > 0 ? fmin(10 * rate, ADAPTER_MOST) : rate;
+    s->learning_rate = suggest_learning_rate(config_params(shape), c->lora.rank > 0);
     return 0;
 }
 

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 
 /* Larger models want lower rates, by about the square root of their size. */
-double suggest_learning_rate(uint64_t n_params)
+double suggest_learning_rate(uint64_t n_params, bool adapter)
 {
+    static const double most[] = {5e-3, 1.2e-2}; /* twice of which diverges (FINETUNE.md) */
     const double rate = 1.2e-3 * sqrt(7e6 / (double)(n_params > 0 ? n_params : 1));
     char digits[32]; /* two, as one would type it */
-    snprintf(digits, sizeof digits, "%.1e", fmin(rate, 5e-3));
+    snprintf(digits, sizeof digits, "%.1e", fmin(adapter ? 10 * rate : rate, most[adapter]));
     return strtod(digits, NULL);
 }
 

@@ -923,15 +923,19 @@ static void auto_fits_the_model_and_the_data(void **state)
     auto_is(c, "init=random:gpt2,n_layer=1,n_head=1,n_embd=8,vocab_size=300", 4400, 5e-3, 2);
     auto_is(c, "init=random:gpt2,n_layer=1,n_head=1,n_embd=8,vocab_size=300", 1000000, 5e-3, 1);
     /* An adapter takes ten times as much, and no more than it bears. */
-    static const char *const adapted[] = {
-        "init=random:gpt2", "init=random:gpt2,n_layer=1,n_head=1,n_embd=8,vocab_size=300"};
-    for (size_t i = 0; i < 2; i++) {
+    static const struct {
+        const char *init;
+        double rate;
+    } adapted[] = {{"init=random:gpt2", 2.8e-3},
+                   {"init=random:gpt2,n_layer=3,n_head=6,n_embd=384,vocab_size=4096", 1.2e-2},
+                   {"init=random:gpt2,n_layer=1,n_head=1,n_embd=8,vocab_size=300", 1.2e-2}};
+    for (size_t i = 0; i < sizeof adapted / sizeof *adapted; i++) {
         struct run_config lora;
         assert_ok(run_config_init(&lora));
-        assert_ok(words(&lora, "lora", adapted[i]));
+        assert_ok(words(&lora, "lora", adapted[i].init));
         assert_ok(run_config_shape(&lora, NULL, &shape));
         assert_ok(run_config_resolve(&lora, &shape));
-        assert_true(fabs(lora.schedule.learning_rate - (i == 0 ? 2.8e-3 : 1.2e-2)) < 1e-9);
+        assert_true(lora.schedule.learning_rate == adapted[i].rate);
         run_config_release(&lora);
     }
     /* What is chosen is said, and a number given takes its place. */

@@ -28,10 +28,12 @@ static const char *shown_path(char out[SHOWN], const struct repl *r)
 
 static void report_finished(struct repl *r, bool shell, bool idle)
 {
-    char path[SHOWN], past[48] = "";
+    char path[SHOWN], past[120] = "";
     const int64_t n = run_metrics(r->run)->n_steps;
     if (n > 0 && n < run_step(r->run)) /* steps=N of a run that is there already */
-        snprintf(past, sizeof past, ", past the %" PRId64 " asked for", n);
+        snprintf(past, sizeof past,
+                 ", past the %" PRId64 " asked for: steps=%" PRId64 " trains %" PRId64 " more", n,
+                 run_step(r->run) + n, n);
     wrap_say(stdout, term_dim(stdout),
              "[finished at step %" PRId64 "%s; %s has the checkpoints and metrics; peak memory "
              "%.2f GiB]",

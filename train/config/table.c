@@ -98,7 +98,7 @@ static const struct setting table[] = {
  .more = "Joined in a fixed tree, so that several processes get the bits of one; each doubling takes memory for one more copy of the gradients. Micro-batches do not cross blocks"},
 {.group = "training", .name = "seed", .type = SETTING_UINT64, .offset = T(seed), .argument = "N",
  .help = "seed of initialization, data order and dropout",
- .more = "The same seed gives the same weights, bit for bit"},
+ .more = "The same seed gives the same weights, bit for bit. A second short run reads the windows of the first unless its seed is another"},
 {.group = "training", .name = "dropout", .type = SETTING_FLOAT, .offset = T(dropout), .min = -1, .max = 0.99, .argument = "X",
  .help = "dropout; -1: as in the model's config.json",
  .more = "On embeddings, attention weights and residual branches"},

@@ -11,6 +11,7 @@
 #include "repl/terminal/term.h"
 
 #include <inttypes.h>
+#include <limits.h>
 
 void show_text(struct showing *w, const char *bytes, size_t n)
 {
@@ -87,48 +88,91 @@ static int format_drafted(struct buf *out, const struct answer *a, int n)
                                      drafted, drafted == 1 ? "" : "s");
 }
 
-/* "[4 prompt tokens in 0.02 s; 128 new in 1.30 s, 98.5 tokens/s; length; seed 7]" */
-static int format_figures(struct buf *out, const struct settings *s, const struct answer *a, int n)
+static size_t count_new(const struct answer *a, int n)
 {
     size_t n_new = 0;
     for (int i = 0; i < n; i++)
         n_new += a[i].ids.n;
-    double tokens = (double)n_new, decode_s = a->decode_s, all_s = a->prefill_s + a->decode_s;
-    char prefill[16], decode[16];
+    return n_new;
+}
+
+/* What a terminal may be too narrow for: first the time that the prompt took, then the prompt. */
+enum figures_form { ALL_FIGURES, WITHOUT_PREFILL, WITHOUT_PROMPT, N_FIGURES_FORMS };
+
+static int format_prompt(struct buf *out, const struct answer *a, enum figures_form form)
+{
+    char prefill[16];
+    if (form == WITHOUT_PROMPT)
+        return 0;
+    int rc = buf_printf(out, "%d prompt token%s", a->n_prompt, a->n_prompt == 1 ? "" : "s");
+    if (rc == 0 && form == ALL_FIGURES)
+        rc = buf_printf(out, " in %s", duration_short(prefill, a->prefill_s));
+    return rc == 0 ? buf_str(out, "; ") : rc;
+}
+
+/* "[4 prompt tokens in 0.02 s; 128 new in 1.30 s, 98.5 tokens/s; length; seed 7]" */
+static int format_figures(struct buf *out, const struct settings *s, const struct answer *a, int n,
+                          enum figures_form form)
+{
+    const double decode_s = a->decode_s;
+    const size_t n_new = count_new(a, n);
+    const double speed = decode_s > 0 ? (double)n_new / decode_s : 0;
+    char decode[16];
     bool drawn = s->sampler.temperature > 0 && s->generate.num_beams == 1;
-    int rc = buf_printf(out, "[%d prompt token%s in %s; %zu new in %s", a->n_prompt,
-                        a->n_prompt == 1 ? "" : "s", duration_short(prefill, a->prefill_s), n_new,
-                        duration_short(decode, decode_s));
+    int rc = buf_char(out, '[');
+    if (rc == 0)
+        rc = format_prompt(out, a, form);
+    if (rc == 0)
+        rc = buf_printf(out, "%zu new in %s", n_new, duration_short(decode, decode_s));
     if (rc == 0 && decode_s > 0)
-        rc = buf_printf(out, ", %.1f tokens/s", tokens / decode_s);
+        rc = buf_printf(out, ", %.*f tokens/s", speed < 99.95 ? 1 : 0, speed);
     if (rc == 0)
         rc = buf_printf(out, "; %s", finish_name(a->finish));
     if (rc == 0 && drawn)
         rc = buf_printf(out, "; seed %" PRIu64, s->sampler.seed);
     if (rc == 0 && drawn && s->sampler.draw != 0)
-        rc = buf_printf(out, " draw %" PRId64, s->sampler.draw);
+        rc = buf_printf(out, ", draw %" PRId64, s->sampler.draw);
     /* Who asked for drafts sees what came of them; with auto, who wants to see all. */
     if (rc == 0 && !s->talk.verbose && speculate_of(s->generate.speculate) != SPECULATE_AUTO)
         rc = format_drafted(out, a, n);
-    if (rc == 0)
-        rc = buf_str(out, "]\n");
-    if (rc == 0 && s->talk.verbose)
-        rc = buf_printf(out,
+    return rc == 0 ? buf_str(out, "]\n") : rc;
+}
+
+static int format_verbose(struct buf *out, const struct answer *a, int n)
+{
+    const double all_s = a->prefill_s + a->decode_s;
+    const size_t n_new = count_new(a, n);
+    int rc = buf_printf(out,
                         "[%.2f ms per token, %.1f ms per sentence, %.2f samples/s; %d of %d prompt "
                         "tokens were in the cache",
-                        n_new > 0 ? 1e3 * decode_s / tokens : 0.0, 1e3 * all_s / n,
+                        n_new > 0 ? 1e3 * a->decode_s / (double)n_new : 0.0, 1e3 * all_s / n,
                         all_s > 0 ? n / all_s : 0.0, a->n_reused, a->n_prompt);
-    if (rc == 0 && s->talk.verbose)
+    if (rc == 0)
         rc = format_drafted(out, a, n);
-    if (rc == 0 && s->talk.verbose)
-        rc = buf_str(out, "]\n");
-    return rc;
+    return rc == 0 ? buf_str(out, "]\n") : rc;
+}
+
+/* In one row, where leaving figures out makes it one; else all of them. */
+static int fit_figures(struct buf *out, const struct settings *s, const struct answer *a, int n,
+                       int width)
+{
+    for (enum figures_form form = ALL_FIGURES; form < N_FIGURES_FORMS; form++) {
+        out->n = 0;
+        const int rc = format_figures(out, s, a, n, form);
+        if (rc != 0 || (int)out->n <= width) /* its newline takes no column, but the last is free */
+            return rc;
+    }
+    out->n = 0;
+    return format_figures(out, s, a, n, ALL_FIGURES);
 }
 
 void show_figures(FILE *f, const struct settings *s, const struct answer *a, int n)
 {
     struct buf text = {0};
-    if (format_figures(&text, s, a, n) == 0)
+    int rc = fit_figures(&text, s, a, n, term_is(f) ? term_width(f) : INT_MAX);
+    if (rc == 0 && s->talk.verbose)
+        rc = format_verbose(&text, a, n);
+    if (rc == 0)
         wrap_figures(f, term_dim(f), buf_text(&text));
     buf_release(&text);
 }

@@ -15,7 +15,7 @@ struct showing {
     const struct settings *settings; /* borrowed */
     bool visible;                    /* to a terminal: nothing in it may steer one */
     bool stream;
-    bool raw, jsonl; /* as it is, NUL behind it; an object a line */
+    bool raw, jsonl;                  /* as it is, NUL behind it; an object a line */
     const struct line_scores *scores; /* of the answers to show, NULL: none; borrowed */
     const char *typed;                /* the prompt [n_typed], borrowed */
     size_t n_typed;
@@ -41,7 +41,8 @@ void show_text(struct showing *w, const char *bytes, size_t n);
 void show_answers(struct showing *w, const struct answer *answers, int n);
 /* After a failure: end the line of what was shown. */
 void show_end_line(struct showing *w);
-/* "[4 prompt tokens in 0.02 s; 128 new in 1.30 s, 98.5 tokens/s; length; seed 7]" */
+/* "[4 prompt tokens in 0.02 s; 128 new in 1.30 s, 98.5 tokens/s; length; seed 7]"; where that is
+ * wider than a terminal, without what the prompt took. */
 void show_figures(FILE *f, const struct settings *s, const struct answer *a, int n);
 
 #endif

@@ -3,9 +3,10 @@
 #include "repl/terminal/number.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { DIGITS = 4, LEAST = 3 };
+enum { LEAST = 3 };
 
 static void merge_pairs(struct sparkline *s)
 {
@@ -54,12 +55,18 @@ static double column_mean(const struct sparkline *s, int i, int columns)
     return sum / (to - from);
 }
 
+/* "4.520", "10.82": as wide as the losses of training's lines below each other. */
+static void format_end(char out[NUMBER_TEXT], double x)
+{
+    snprintf(out, NUMBER_TEXT, "%.*f", fabs(x) < 9.9995 ? 3 : 2, x);
+}
+
 int sparkline_draw(struct buf *out, const struct sparkline *s, int columns, bool utf8)
 {
     char first[NUMBER_TEXT], last[NUMBER_TEXT];
     double low = INFINITY, high = -INFINITY;
-    number_text(first, s->first, DIGITS);
-    number_text(last, s->last, DIGITS);
+    format_end(first, s->first);
+    format_end(last, s->last);
     columns -= (int)(strlen(first) + strlen(last)) + 2;
     columns = columns > s->n ? s->n : columns;
     if (columns < LEAST)

@@ -20,13 +20,13 @@ static void a_falling_curve_falls(void **state)
     (void)state;
     struct buf b = {0};
     draw_falling(&b, 8, 40, true);
-    assert_string_equal(buf_text(&b), "10 █▇▆▅▄▃▂▁ 1.25");
+    assert_string_equal(buf_text(&b), "10.00 █▇▆▅▄▃▂▁ 1.250");
     b.n = 0;
     draw_falling(&b, 8, 40, false);
-    assert_string_equal(buf_text(&b), "10 ^^--..__ 1.25");
+    assert_string_equal(buf_text(&b), "10.00 ^^--..__ 1.250");
     b.n = 0;
-    draw_falling(&b, 8, 12, false);
-    assert_string_equal(buf_text(&b), "10 ^-._ 1.25");
+    draw_falling(&b, 8, 16, false);
+    assert_string_equal(buf_text(&b), "10.00 ^-._ 1.250");
     buf_release(&b);
 }
 
@@ -39,7 +39,7 @@ static void it_fits(void **state)
             struct buf b = {0};
             draw_falling(&b, n, columns, true);
             assert_in_range(term_columns(buf_text(&b), b.n), 3, columns);
-            assert_memory_equal(b.data, "10 █", 6);
+            assert_memory_equal(b.data, "10.00 █", 9);
             assert_non_null(strstr(b.data, "▁ "));
             buf_release(&b);
         }
@@ -51,7 +51,7 @@ static void what_is_no_curve_is_not_drawn(void **state)
     struct buf b = {0};
     struct sparkline s = {0};
     draw_falling(&b, 2, 40, true);
-    draw_falling(&b, 8, 9, true);
+    draw_falling(&b, 8, 13, true);
     sparkline_add(&s, 3);
     sparkline_add(&s, NAN);
     sparkline_add(&s, 3);
@@ -59,7 +59,7 @@ static void what_is_no_curve_is_not_drawn(void **state)
     assert_int_equal(b.n, 0);
     sparkline_add(&s, 3);
     assert_ok(sparkline_draw(&b, &s, 40, true));
-    assert_string_equal(buf_text(&b), "3 ▁▁▁ 3");
+    assert_string_equal(buf_text(&b), "3.000 ▁▁▁ 3.000");
     buf_release(&b);
 }
 

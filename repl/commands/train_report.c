@@ -298,6 +298,19 @@ static int status_of_folder(const struct repl *r, const char *path)
     return rc;
 }
 
+/* The step's own line has the loss of its own step. */
+static void show_validation(const struct metrics *m)
+{
+    char last[64] = "";
+    if (m->best_step < 0 || m->best_step == m->step)
+        return;
+    if (m->validation_step != m->step)
+        snprintf(last, sizeof last, "validation loss %.4f at step %" PRId64 ", ",
+                 m->validation_loss, m->validation_step);
+    wrap_say(stdout, "", "  %sbest %s%.4f at step %" PRId64, last,
+             *last == '\0' ? "validation loss " : "", m->best_loss, m->best_step);
+}
+
 static int status_of_memory(struct repl *r)
 {
     static const char *const states[] = {[RUN_PAUSED] = "paused",
@@ -320,10 +333,7 @@ static int status_of_memory(struct repl *r)
     if (m->loss_scale > 1 || m->overflows > 0)
         wrap_say(stdout, "", "  loss scale %.0f; %" PRId64 " step%s skipped for overflow",
                  m->loss_scale, m->overflows, m->overflows == 1 ? "" : "s");
-    if (m->best_step >= 0)
-        wrap_say(stdout, "",
-                 "  validation loss %.4f at step %" PRId64 ", best %.4f at step %" PRId64,
-                 m->validation_loss, m->validation_step, m->best_loss, m->best_step);
+    show_validation(m);
     show_sources(m->sources, m->n_sources);
     show_newest(run_saved_step(r->run), unsaved_has_steps(r) ? ", older than the weights" : "");
     return rc;

@@ -74,7 +74,7 @@ static void add_rate(struct figures *f, double rate, bool in_rows)
     char precise[NUMBER_TEXT], rough[NUMBER_TEXT];
     snprintf(precise, sizeof precise, rate == 0 ? "%.0f" : "%.2e", rate);
     snprintf(rough, sizeof rough, rate == 0 ? "%.0f" : "%.1e", rate);
-    add_figure(f, 0, "rate %*s", "lr %*s", in_rows ? 7 : 0, number_shorten(precise));
+    add_figure(f, 0, "lr %*s", "lr %*s", in_rows ? 7 : 0, number_shorten(precise));
     const int pad = in_rows ? 6 : 0;
     snprintf(f->text[f->n - 1][BRIEF], FIGURE, "lr %*s", pad, number_shorten(rough));
 }
@@ -134,7 +134,7 @@ static void add_figures(struct figures *f, const struct metrics *m, bool in_rows
     if (with_left && left_s > 0)
         add_figure(f, 0, "%s left", "%s left", duration_text(left, left_s));
     if (m->step > 0 && m->validation_step == m->step)
-        add_figure(f, 0, "validation %.4f%s", "validation %.4f%s", m->validation_loss,
+        add_figure(f, 0, "validation loss %.4f%s", "validation loss %.4f%s", m->validation_loss,
                    m->best_step == m->step ? " (best)" : "");
     if (m->evaluation != NULL && m->evaluation->n_figures > 0)
         add_figure(f, 0, "%s %s %.6g", "%s %s %.6g", m->evaluation->name,

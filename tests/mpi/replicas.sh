@@ -21,8 +21,8 @@ done
 one whole micro_batch_size=2 eval_every=10 optimizer=lamb >log
 many 3 some micro_batch_size=2 eval_every=10 optimizer=lamb zero=1 >log3 2>err
 is "with LAMB and validation too" "$(digest whole)" "$(digest some)"
-is "and the same lines, but for speed" "$(sed -E 's/[0-9.]+ (tokens|samples).*left//' log | grep ^step | grep -o '.*rate [^ ]*')" \
-    "$(grep ^step log3 | grep -o '.*rate [^ ]*')"
+is "and the same lines, but for speed" "$(sed -E 's/[0-9.]+ (tokens|samples).*left//' log | grep ^step | grep -o '.*lr [^ ]*')" \
+    "$(grep ^step log3 | grep -o '.*lr [^ ]*')"
 is "no line more than once" "$(grep -c ^step log)" "$(grep -c ^step log3)"
 is "nothing on standard error" "" "$(cat err)"
 is "nothing steers a terminal" "" "$(grep $'\e' log3)"

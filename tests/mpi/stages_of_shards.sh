@@ -42,8 +42,8 @@ STEPS=20
 one whole micro_batch_size=2 $more >log
 many 4 some micro_batch_size=2 tensor_parallel=2 layers_per_device=[1,3] $more >log4 2>err
 is "with uneven shares, a head of its own, LAMB, validation, samples and checkpoints too" "$(digest whole)" "$(digest some)"
-is "and the same lines, but for speed" "$(sed -E 's/[0-9.]+ (tokens|samples).*left//' log | grep ^step | grep -o '.*rate [^ ]*')" \
-    "$(grep ^step log4 | grep -o '.*rate [^ ]*')"
+is "and the same lines, but for speed" "$(sed -E 's/[0-9.]+ (tokens|samples).*left//' log | grep ^step | grep -o '.*lr [^ ]*')" \
+    "$(grep ^step log4 | grep -o '.*lr [^ ]*')"
 figures() { grep -oE '"(step|loss|accuracy|tokens|h\.[0-9][a-z_.]*|wte[a-z.]*|mean|std)":[0-9.e-]*' "$1/metrics.jsonl"; }
 is "the lines of metrics, with those of all layers" "$(figures whole)" "$(figures some)"
 is "nothing on standard error" "" "$(cat err)"

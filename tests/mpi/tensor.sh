@@ -39,8 +39,8 @@ more="eval_every=10 optimizer=lamb log_grads_every=10 sample_every=10 sample_tok
 one whole micro_batch_size=2 $more >log
 many 3 some micro_batch_size=2 tensor_parallel=3 $more >log3 2>err
 is "with a head of its own, LAMB, validation, samples and checkpoints too" "$(digest whole)" "$(digest some)"
-is "and the same lines, but for speed" "$(sed -E 's/[0-9.]+ (tokens|samples).*left//' log | grep ^step | grep -o '.*rate [^ ]*')" \
-    "$(grep ^step log3 | grep -o '.*rate [^ ]*')"
+is "and the same lines, but for speed" "$(sed -E 's/[0-9.]+ (tokens|samples).*left//' log | grep ^step | grep -o '.*lr [^ ]*')" \
+    "$(grep ^step log3 | grep -o '.*lr [^ ]*')"
 figures() { grep -oE '"(step|loss|accuracy|tokens|h\.[0-9][a-z_.]*|wte[a-z.]*|mean|std)":[0-9.e-]*' "$1/metrics.jsonl"; }
 is "the lines of metrics, with those of all layers" "$(figures whole)" "$(figures some)"
 is "nothing on standard error" "" "$(cat err)"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Columns where names and what they mean begin; in a narrow terminal groups are headings. */
-enum { NAMES_AT = 11, NARROW = 64, NARROW_NAMES_AT = 2 };
+enum { NAMES_AT = 11, NARROW = 64, NARROW_NAMES_AT = 2, USES_AT = 15 };
 
 static bool is_narrow(void)
 {
@@ -97,19 +97,30 @@ static void show_common_options(void)
     }
 }
 
+/* Words that a narrow terminal has no room for behind the others stand below them. */
+static void show_uses(void)
+{
+    static const char *const uses[][3] = {
+        {"[MODEL] [OPTION ...]", "", "open the prompt"},
+        {"[MODEL] [OPTION ...]", " -p TEXT", "answer TEXT and exit"},
+        {"[MODEL] [OPTION ...]", " < PROMPTS", "answer each line"},
+        {"COMMAND [ARGUMENT ...]", " [OPTION ...]", "one of these commands"},
+    };
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        int at =
+            printf("%-*s%s", USES_AT, i == 0 ? "usage: prattle" : "       prattle", uses[i][0]);
+        if (at + (int)strlen(uses[i][1]) < term_width(stdout))
+            at += printf("%s", uses[i][1]);
+        else
+            at = printf("\n%*s%s", USES_AT - 1, "", uses[i][1]) - 1;
+        wrap_column(uses[i][2], at, is_narrow() ? USES_AT : 53);
+    }
+}
+
 void help_usage(void)
 {
-    static const char *const uses[][2] = {
-        {"[MODEL] [OPTION ...]", "open the prompt"},
-        {"[MODEL] [OPTION ...] -p TEXT", "answer TEXT and exit"},
-        {"[MODEL] [OPTION ...] < PROMPTS", "answer each line"},
-        {"COMMAND [ARGUMENT ...] [OPTION ...]", "one of these commands"},
-    };
     const char *group = "";
-    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
-        int at = printf("%s prattle %s", i == 0 ? "usage:" : "      ", uses[i][0]);
-        wrap_column(uses[i][1], at, is_narrow() ? 15 : 53);
-    }
+    show_uses();
     putchar('\n');
     show_summaries(IN_SHELL, "");
     show_common_options();

@@ -28,7 +28,7 @@ static const char *kernels_word(int i)
 /* clang-format off */
 static const struct setting table[] = {
 {.group = "Model and machine", .name = "model", .holds_from = HOLDS_FROM_LOAD, .letter = 'm', .type = SETTING_PATH, .offset = D(model), .argument = "PATH",
- .help = "model: a folder, a file, gpt2 or random:gpt2",
+ .help = "model folder or file, gpt2 or random:gpt2",
  .more = "A Hugging Face folder, a .safetensors, .bin or .gguf file, a PEFT adapter, bundled (the model that ships), gpt2 or openai-community/gpt2@REVISION (of the Hugging Face Hub, from its cache or downloaded), random:gpt2 or random:config.json (random weights of that shape)"},
 {.group = "Model and machine", .name = "offline", .type = SETTING_BOOL, .offset = D(offline),
  .help = "use models of the cache only, download nothing",

@@ -53,8 +53,8 @@ static void show_report(const struct check_report *k, int n_vocab)
         wrap_row("index", text);
     }
     if (k->texts > 0) {
-        snprintf(text, sizeof text, "%" PRIu64 " document%s, which give the same tokens", k->texts,
-                 plural(k->texts));
+        snprintf(text, sizeof text, "%" PRIu64 " document%s, which give%s the same tokens",
+                 k->texts, plural(k->texts), k->texts == 1 ? "s" : "");
         wrap_row("texts", text);
     }
 }

@@ -179,12 +179,13 @@ static int print_profile(const struct repl *r, const struct profiled *p, struct 
     int rc = profile_table_print(f, t, profile_limits_measure(t, r->model));
     if (rc == 0)
         wrap_say(f, term_dim(f),
-                 "%.3f s, %d thread%s%s; %s has %zu spans: ui.perfetto.dev opens it",
+                 "%.3f s, %d thread%s%s; %s has %zu span%s: ui.perfetto.dev opens it",
                  t->end - t->begin, t->n_threads, t->n_threads == 1 ? "" : "s", ranks,
-                 file_show(shown, sizeof shown, p->path), n);
+                 file_show(shown, sizeof shown, p->path), n, n == 1 ? "" : "s");
     if (rc == 0 && n_dropped > 0)
-        wrap_say(f, term_dim(f), "%llu later spans found no room in it; the table has all the time",
-                 n_dropped);
+        wrap_say(f, term_dim(f),
+                 "%llu later span%s found no room in it; the table has all the time", n_dropped,
+                 n_dropped == 1 ? "" : "s");
     return rc == 0 ? tell_of_children(f, child_count() - p->n_children) : rc;
 }
 

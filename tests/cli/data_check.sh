@@ -47,6 +47,9 @@ for out in mega tokens.tfrecord flat.bin; do
     said=$(check $out texts --model $MODEL)
     is "$out: its texts" "4 documents, which give the same tokens" "$(field texts "$said")"
 done
+printf 'Once.\n' >once.txt
+"$PRATTLE" data prepare once.txt once --model $MODEL >said 2>&1
+is "one text" "1 document, which gives the same tokens" "$(field texts "$(check once once.txt --model $MODEL)")"
 is "its tokens" "47, ids 11 to 256, all in the vocabulary of 257" "$(field tokens "$said")"
 is "a file has no sum" "" "$(field sum "$said")"
 sed -i 's/Third/Fhird/' texts/a.txt

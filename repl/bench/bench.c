@@ -1,8 +1,8 @@
 #include "repl/bench/bench.h"
 
 #include "model/kernels/peak.h"
-#include "repl/terminal/number.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static int compare_values(const void *a, const void *b)
@@ -37,22 +37,31 @@ static int put_model(struct bench *b)
     return rc == 0 ? table_cell(&b->table, b->model_column, "%s", e->model->name) : rc;
 }
 
+/* Decimals that give x four digits; a row's numbers have those of its median. */
+static int count_decimals(double x)
+{
+    int decimals = 0;
+    for (double size = fabs(x); size > 0 && size < 999.95 && decimals < 9; size *= 10)
+        decimals++;
+    return decimals;
+}
+
 int bench_report(struct bench *b, const char *what, struct rounds *m, const char *unit,
                  const char *limit)
 {
-    char text[NUMBER_TEXT];
     double middle = median_value(m->value, m->n);
+    const int decimals = count_decimals(middle);
     int rc = table_row(&b->table);
     if (rc == 0)
         rc = table_cell(&b->table, 0, "%s", what);
     if (rc == 0)
-        rc = table_cell(&b->table, 1, "%s", number_text(text, middle, 4));
+        rc = table_cell(&b->table, 1, "%.*f", decimals, middle);
     if (rc == 0)
         rc = table_cell(&b->table, 2, "%s", unit);
     if (rc == 0)
-        rc = table_cell(&b->table, 3, "%s", number_text(text, m->value[0], 4));
+        rc = table_cell(&b->table, 3, "%.*f", decimals, m->value[0]);
     if (rc == 0)
-        rc = table_cell(&b->table, 4, "%s", number_text(text, m->value[m->n - 1], 4));
+        rc = table_cell(&b->table, 4, "%.*f", decimals, m->value[m->n - 1]);
     if (rc == 0 && limit != NULL)
         rc = table_cell(&b->table, 5, "%.3f", median_value(m->share, m->n));
     if (rc == 0 && limit != NULL)

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "repl/terminal/number.h"
 #include "repl/terminal/term.h"
 
 #include <stdarg.h>
@@ -89,32 +90,56 @@ static int add_spaces(struct buf *out, int n)
     return rc;
 }
 
+/* The points of its numbers stand below each other. */
+static struct number_column align_numbers(const struct table *t, int column)
+{
+    struct number_column numbers = {0};
+    for (int r = 0; r < t->n_rows; r++)
+        number_column_add(&numbers, buf_text(cell_at(t, r, column)), NULL);
+    return numbers;
+}
+
 static int column_width(const struct table *t, int column)
 {
+    const struct number_column numbers = align_numbers(t, column);
     int width = term_columns(t->heads[column], strlen(t->heads[column]));
     for (int r = 0; r < t->n_rows; r++) {
         const struct buf *b = cell_at(t, r, column);
-        int w = term_columns(buf_text(b), b->n);
+        int w = is_number_column(t, column) ? number_column_width(&numbers)
+                                            : term_columns(buf_text(b), b->n);
         width = w > width ? w : width;
     }
     return width;
 }
 
 /* Row -1 is the heads. */
+static int format_cell(const struct table *t, int row, int column, struct buf *out)
+{
+    const char *s = row < 0 ? t->heads[column] : buf_text(cell_at(t, row, column));
+    const int width = column_width(t, column);
+    const size_t start = out->n;
+    int rc = 0;
+    if (is_number_column(t, column) && row < 0) {
+        rc = add_spaces(out, width - term_columns(s, strlen(s)));
+    } else if (is_number_column(t, column)) {
+        const struct number_column numbers = align_numbers(t, column);
+        rc = add_spaces(out, width - number_column_width(&numbers));
+        if (rc == 0)
+            rc = number_column_put(out, &numbers, s, NULL);
+        s = "";
+    }
+    if (rc == 0)
+        rc = buf_str(out, s);
+    return rc == 0 ? add_spaces(out, width - term_columns(out->data + start, out->n - start)) : rc;
+}
+
 static int format_text_row(const struct table *t, int row, const char *between, struct buf *out)
 {
     int rc = 0;
     for (int c = 0; c < t->n_columns && rc == 0; c++) {
-        const char *s = row < 0 ? t->heads[c] : buf_text(cell_at(t, row, c));
-        int spaces = column_width(t, c) - term_columns(s, strlen(s));
-        bool right = is_number_column(t, c);
         rc = c > 0 ? buf_str(out, between) : 0;
-        if (rc == 0 && right)
-            rc = add_spaces(out, spaces);
         if (rc == 0)
-            rc = buf_str(out, s);
-        if (rc == 0 && !right)
-            rc = add_spaces(out, spaces);
+            rc = format_cell(t, row, c, out);
     }
     return rc;
 }

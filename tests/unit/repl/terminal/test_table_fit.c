@@ -81,10 +81,34 @@ static void cells_stand_in_several_lines(void **state)
     table_release(&t);
 }
 
+static void the_points_of_numbers_are_aligned(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {"what", "speed", "n"};
+    static const char *const numbers[][2] = {{"0.5093", "7"}, {"138.20", "12"}, {"5", ""}};
+    struct table t;
+    struct buf out = {0};
+    table_init(&t, heads, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_ok(table_row(&t));
+        assert_ok(table_cell(&t, 0, "row"));
+        assert_ok(table_cell(&t, 1, "%s", numbers[i][0]));
+        assert_ok(table_cell(&t, 2, "%s", numbers[i][1]));
+    }
+    assert_ok(table_format(&t, TABLE_TEXT, &out));
+    assert_string_equal(buf_text(&out), "what     speed   n\n"
+                                        "row     0.5093   7\n"
+                                        "row   138.20    12\n"
+                                        "row     5\n");
+    table_release(&t);
+    buf_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_broken),
+        cmocka_unit_test(the_points_of_numbers_are_aligned),
         cmocka_unit_test(cells_stand_in_several_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

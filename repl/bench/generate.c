@@ -225,7 +225,8 @@ int bench_stream(struct bench *b)
     close(slave);
     if (reader > 0)
         waitpid(reader, NULL, 0);
-    return rc == 0 ? bench_report(b, "streaming to a terminal", &rate, "tokens/s", "silent") : rc;
+    return rc == 0 ? bench_report(b, "streaming to a terminal", &rate, "tokens/s", "no output")
+                   : rc;
 }
 
 /* Texts with drafts and without, in turns. */
@@ -252,7 +253,7 @@ int bench_speculate(struct bench *b)
     struct sampler_config *sampler = &b->repl->options.settings.sampler, set = *sampler;
     sampler_config_init(sampler);
     sampler->logit_bias = "1:1000";
-    int rc = compare_drafts(b, "drafts that are all right");
+    int rc = compare_drafts(b, "all drafts accepted");
     sampler->logit_bias = NULL;
     sampler->temperature = 100;
     sampler->top_p = 1;

@@ -32,7 +32,7 @@ static int time_draw(struct bench *b, const struct sampler_config *config, const
 static const struct {
     const char *chain, *name, *value;
 } stages[] = {
-    {NULL, "temperature", "0.8"}, /* the chain as built in */
+    {NULL, "temperature", "0.8"}, /* the settings as built in */
     {"temperature", "temperature", "0"},
     {"temperature", "temperature", "0.8"},
     {"temperature", "dynatemp_range", "0.5"},
@@ -79,7 +79,7 @@ static int bench_stage(struct bench *b, size_t row, const float *logits, const s
     }
     char what[64];
     snprintf(what, sizeof what, "sampling: %s%s%s",
-             stages[row].chain == NULL ? "the default chain" : stages[row].name,
+             stages[row].chain == NULL ? "the default settings" : stages[row].name,
              stages[row].chain == NULL ? "" : " ",
              stages[row].chain == NULL ? "" : stages[row].value);
     if (rc == 0)

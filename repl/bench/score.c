@@ -53,7 +53,7 @@ int bench_score(struct bench *b)
     if (rc == 0)
         rc = bench_report(b, what, &rate, "tokens/s", NULL);
     if (rc == 0)
-        rc = bench_report(b, what, &flops, "GFLOP/s", "prefill of as many");
+        rc = bench_report(b, what, &flops, "GFLOP/s", "prefill of the same length");
     scorer_free(s);
     prompt_release(&prompt);
     return rc;

@@ -138,7 +138,7 @@ static void print_table(const struct bench *b)
     if (rc == 0)
         fwrite(out.data, 1, out.n, stdout);
     if (fit != TABLE_WHOLE)
-        wrap_say(stdout, term_dim(stdout), "%s are in wider terminals, and in --format csv",
+        wrap_say(stdout, term_dim(stdout), "wider terminals and `--format csv` also show %s",
                  fit == TABLE_LESS_SPARE ? "min and max" : "min, max and shares");
     buf_release(&out);
 }

@@ -147,7 +147,7 @@ static int print_results(const struct spec_request *q, enum table_format format)
     if (rc == 0)
         fwrite(buf_text(&out), 1, out.n, stdout);
     if (rc == 0 && fit != TABLE_WHOLE)
-        wrap_say(stdout, term_dim(stdout), "%s are in wider terminals, and in --format csv",
+        wrap_say(stdout, term_dim(stdout), "wider terminals and `--format csv` also show %s",
                  fit == TABLE_LESS_SPARE ? "mean, min and max" : "the other columns");
     buf_release(&out);
     table_release(&t);

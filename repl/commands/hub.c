@@ -77,7 +77,7 @@ static int print_list(const struct repl *r, const struct cached_list *l)
         fwrite(buf_text(&out), 1, out.n, stdout);
     if (rc == 0 && fit != TABLE_WHOLE)
         wrap_say(stdout, term_dim(stdout),
-                 "last use and revisions are in wider terminals, and in --format csv");
+                 "wider terminals and `--format csv` also show last use and revisions");
     buf_release(&out);
     table_release(&t);
     return rc;

@@ -138,7 +138,8 @@ int profile_table_print(FILE *f, const struct profile_trace *trace, struct profi
     if (rc == 0)
         fwrite(buf_text(&out), 1, out.n, f);
     if (rc == 0 && fit != TABLE_WHOLE)
-        wrap_say(f, term_dim(f), "GFLOP/s, GB/s and shares of the limits are in wider terminals");
+        wrap_say(f, term_dim(f),
+                 "wider terminals also show GFLOP/s, GB/s and shares of the limits");
     buf_release(&out);
     table_release(&t);
     return rc;

@@ -100,12 +100,12 @@ static int check_targets(const char *targets, const struct config *c)
 static int check_config(const struct adapter_config *a, const struct config *c)
 {
     if (a->rank < 1 || a->rank > ADAPTER_MAX_RANK)
-        return err_set(ERR_RANGE, "the adapter's rank is %d, must be 1 to %d", a->rank,
-                       ADAPTER_MAX_RANK);
+        return err_set(ERR_RANGE, "the adapter's rank must be 1 to %d, not %d", ADAPTER_MAX_RANK,
+                       a->rank);
     if (!isfinite(a->alpha))
         return err_set(ERR_RANGE, "the adapter's alpha is NaN or infinite");
     if (!(a->dropout >= 0 && a->dropout < 1))
-        return err_set(ERR_RANGE, "the adapter's dropout is %g, must be at least 0 and below 1",
+        return err_set(ERR_RANGE, "the adapter's dropout must be at least 0 and below 1, not %g",
                        (double)a->dropout);
     return check_targets(a->targets, c);
 }

@@ -59,7 +59,7 @@ static int read_sizes(struct random_name *r, char *text)
         if (strcmp(key, "tie_word_embeddings") == 0) {
             c->tie_word_embeddings = strcmp(value, "on") == 0;
             if (!c->tie_word_embeddings && strcmp(value, "off") != 0)
-                return err_set(ERR_RANGE, "tie_word_embeddings is %s, must be on or off",
+                return err_set(ERR_RANGE, "tie_word_embeddings must be on or off, not %s",
                                file_quote(value));
             continue;
         }
@@ -74,7 +74,7 @@ static int read_sizes(struct random_name *r, char *text)
                            file_quote(key));
         long n = strtol(value, &end, 10);
         if (end == value || *end != '\0' || n < 1 || n > INT_MAX)
-            return err_set(ERR_RANGE, "%s is %s, must be a whole number from 1 on", key,
+            return err_set(ERR_RANGE, "%s must be a whole number from 1 on, not %s", key,
                            file_quote(value));
         *sizes[i].place = (int)n;
         width = width || sizes[i].place == &c->n_embd;

@@ -303,7 +303,7 @@ static void *lead_team(void *unused)
 int par_open(int n_threads, bool pin)
 {
     if (n_threads < 0 || n_threads > PAR_MAX_THREADS)
-        return err_set(ERR_RANGE, "threads is %d, must be 0 to %d", n_threads, PAR_MAX_THREADS);
+        return err_set(ERR_RANGE, "threads must be 0 to %d, not %d", PAR_MAX_THREADS, n_threads);
     par_close();
     if (sched_getaffinity(0, sizeof team.allowed, &team.allowed) != 0)
         return err_errno("cannot read the set of allowed processors");

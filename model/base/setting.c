@@ -116,15 +116,14 @@ int setting_range(const struct setting *s, struct buf *out)
     return buf_str(out, "text");
 }
 
-/* "top_k is 1e9, must be a whole number, 0 to 10000000" */
+/* "top_k must be a whole number, 0 to 10000000, not 1e9" */
 static int refuse_value(const struct setting *s, const char *text)
 {
     struct buf range = {0};
     bool whole = s->type == SETTING_INT || s->type == SETTING_INT64 || s->type == SETTING_UINT64;
     setting_range(s, &range);
-    err_set(ERR_RANGE, "%s is %s, must be %s%s", s->name,
-            *text == '\0' ? "empty" : file_quote(text), whole ? "a whole number, " : "",
-            buf_text(&range));
+    err_set(ERR_RANGE, "%s must be %s%s, not %s", s->name, whole ? "a whole number, " : "",
+            buf_text(&range), *text == '\0' ? "empty" : file_quote(text));
     buf_release(&range);
     return ERR_RANGE;
 }
@@ -218,7 +217,7 @@ int setting_switch(const struct setting *s, const char *text, bool *on)
     static const struct setting a_switch = {.name = "", .type = SETTING_BOOL};
     int rc = setting_parse(&a_switch, on, text);
     return rc == 0 ? 0
-                   : err_set(ERR_RANGE, "%s is %s, must be on or off", s->name, file_quote(text));
+                   : err_set(ERR_RANGE, "%s must be on or off, not %s", s->name, file_quote(text));
 }
 
 /* Whole numbers as such: 20, not 2e+01. */

@@ -414,8 +414,8 @@ void bpe_train_config_init(struct bpe_train_config *c)
 static int check_input(const struct bpe_words *w, const struct bpe_train_config *c)
 {
     if (c->vocab_size < BPE_MIN_VOCAB || c->vocab_size > BPE_MAX_VOCAB)
-        return err_set(ERR_RANGE, "vocab_size is %d, must be %d (the 256 bytes and %s) to %d",
-                       c->vocab_size, BPE_MIN_VOCAB, END_OF_TEXT, BPE_MAX_VOCAB);
+        return err_set(ERR_RANGE, "vocab_size must be %d (the 256 bytes and %s) to %d, not %d",
+                       BPE_MIN_VOCAB, END_OF_TEXT, BPE_MAX_VOCAB, c->vocab_size);
     return w->n == 0 ? err_set(ERR_FORMAT, "there is no text to learn from") : 0;
 }
 

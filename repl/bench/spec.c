@@ -36,8 +36,8 @@ static int take_count(int *out, const json_t *o, const char *key, int least, int
         return rc;
     if (strlen(text) > 9 || sscanf(text, "%d%c", &value, &more) != 1 || value < least ||
         value > most)
-        return err_set(ERR_RANGE, "%s is %s, must be a whole number, %d to %d", key,
-                       file_quote(text), least, most);
+        return err_set(ERR_RANGE, "%s must be a whole number, %d to %d, not %s", key, least, most,
+                       file_quote(text));
     *out = value;
     return 0;
 }
@@ -121,7 +121,7 @@ static int take_read_figure(struct spec_entry *e, const char *name, const json_t
         k++;
     if (rc == 0 && reduction != NULL && reductions[k] == NULL)
         rc = err_set(ERR_RANGE,
-                     "reduction_type is %s, must be mean, final, min, max, median or value",
+                     "reduction_type must be mean, final, min, max, median or value, not %s",
                      file_quote(reduction));
     if (rc == 0) {
         f->reduction = (enum spec_reduction)k;

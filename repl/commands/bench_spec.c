@@ -59,8 +59,8 @@ static int take_words(struct spec_request *q, const struct spec *s, const struct
         } else if (strncmp(word, "repeats=", 8) == 0) {
             if (strlen(word) > 16 || sscanf(word + 8, "%d%c", &q->repeats, &more) != 1 ||
                 q->repeats < 1 || q->repeats > SPEC_REPEATS)
-                return err_set(ERR_RANGE, "repeats is %s, must be a whole number, 1 to %d",
-                               file_quote(word + 8), SPEC_REPEATS);
+                return err_set(ERR_RANGE, "repeats must be a whole number, 1 to %d, not %s",
+                               SPEC_REPEATS, file_quote(word + 8));
         } else {
             struct buf names = {0};
             int rc = 0;

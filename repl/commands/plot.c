@@ -93,7 +93,8 @@ static int take_over(struct request *q, const char *word)
 {
     const char *axis = find_name(axes, sizeof axes / sizeof *axes, word);
     if (axis == NULL)
-        return err_set(ERR_RANGE, "over is %s, must be step, tokens, hours, machine_hours or epoch",
+        return err_set(ERR_RANGE,
+                       "over must be step, tokens, hours, machine_hours or epoch, not %s",
                        file_quote(word + AXIS_NAME));
     q->over = axis + AXIS_NAME;
     return 0;

@@ -239,7 +239,7 @@ int cmd_history(struct repl *r, const struct call *c)
         char *end;
         long v = strtol(c->words[0], &end, 10);
         if (*end != '\0' || v < 1 || v > 1000000)
-            return err_set(ERR_RANGE, "the number of lines is %s, must be 1 to 1000000",
+            return err_set(ERR_RANGE, "the number of lines must be 1 to 1000000, not %s",
                            file_quote(c->words[0]));
         shown = (int)v;
     }

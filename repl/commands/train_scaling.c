@@ -48,8 +48,8 @@ static int parse_number(double *out, const char *name, const char *text, double 
     char *end;
     *out = strtod(text, &end);
     if (*text == '\0' || *end != '\0' || !(*out >= least && *out <= most))
-        return err_set(ERR_RANGE, "%s is %s, must be %g to %g", name, file_quote(text), least,
-                       most);
+        return err_set(ERR_RANGE, "%s must be %g to %g, not %s", name, least, most,
+                       file_quote(text));
     return 0;
 }
 
@@ -77,7 +77,7 @@ static int take_word(struct scaling_request *q, const char *word, bool *taken)
     if ((text = word_value(word, "ranks")) != NULL) {
         int rc = parse_number(&ranks, "ranks", text, 1, MOST_RANKS);
         if (rc == 0 && ranks != floor(ranks))
-            rc = err_set(ERR_RANGE, "ranks is %s, must be a whole number", file_quote(text));
+            rc = err_set(ERR_RANGE, "ranks must be a whole number, not %s", file_quote(text));
         q->cluster.ranks = rc == 0 ? (int)ranks : 0;
         return rc;
     }

@@ -199,7 +199,7 @@ static int take_members(struct json_prompt *p, struct options *o, json_t *object
     }
     if (p->text == NULL && p->ids.n == 0)
         return json_object_get(object, "ids") != NULL
-                   ? err_set(ERR_RANGE, "ids is empty, must be a list of one or more")
+                   ? err_set(ERR_RANGE, "ids must not be empty")
                    : err_set(ERR_MISSING, "there is no \"prompt\" in this line");
     if (p->text != NULL && p->ids.n > 0)
         return err_set(ERR_FORMAT, "this line has a prompt and ids: give one of them");

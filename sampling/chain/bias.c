@@ -10,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int refuse_bias(const char *text, const char *expected)
+static int refuse_bias(const char *text, const char *what)
 {
     char *one = mem_sprintf("%.*s", (int)strcspn(text, ","), text);
-    err_set(ERR_RANGE, "logit_bias: \"%s\", expected %s", file_quote(one != NULL ? one : ""),
-            expected);
+    err_set(ERR_RANGE, "logit_bias must %s, not \"%s\"", what, file_quote(one != NULL ? one : ""));
     mem_free(one);
     return ERR_RANGE;
 }
@@ -28,13 +27,13 @@ static int parse_bias(struct bias *b, const char **text, int n_vocab)
     colon += strspn(colon, " \t");
     float bias = *colon == ':' ? strtof(colon + 1, &end) : 0;
     if (*colon != ':' || end == colon + 1 || (end += strspn(end, " \t"), *end && *end != ','))
-        return refuse_bias(*text, "id:bias");
+        return refuse_bias(*text, "be ID:BIAS pairs");
     if (errno == ERANGE && !isfinite(bias))
         bias = NAN; /* overflow is an error, not a ban */
     if (id < 0 || id >= n_vocab)
-        return err_set(ERR_RANGE, "logit_bias: id %lld, expected 0 to %d", id, n_vocab - 1);
+        return err_set(ERR_RANGE, "logit_bias must have IDs of 0 to %d, not %lld", n_vocab - 1, id);
     if (!(bias <= FLT_MAX))
-        return refuse_bias(*text, "a finite bias, or -inf for a ban");
+        return refuse_bias(*text, "have finite biases, or -inf for a ban");
     *b = (struct bias){(token_id)id, bias};
     *text = end;
     return 0;

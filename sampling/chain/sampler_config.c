@@ -35,10 +35,10 @@ static int check_float(const char *name, float x, enum open open, float low, flo
         return 0;
     const char *more = open ? "more than" : "at least";
     if (high == FLT_MAX)
-        return err_set(ERR_RANGE, "%s is %g, expected a finite number %s %g", name, (double)x, more,
-                       (double)low);
-    return err_set(ERR_RANGE, "%s is %g, expected %s %g and at most %g", name, (double)x, more,
-                   (double)low, (double)high);
+        return err_set(ERR_RANGE, "%s must be finite and %s %g, not %g", name, more, (double)low,
+                       (double)x);
+    return err_set(ERR_RANGE, "%s must be %s %g and at most %g, not %g", name, more, (double)low,
+                   (double)high, (double)x);
 }
 
 static int check_int(const char *name, long long x, long long low, long long high)
@@ -46,8 +46,8 @@ static int check_int(const char *name, long long x, long long low, long long hig
     if (x >= low && x <= high)
         return 0;
     if (high >= INT_MAX)
-        return err_set(ERR_RANGE, "%s is %lld, expected %lld or more", name, x, low);
-    return err_set(ERR_RANGE, "%s is %lld, expected %lld to %lld", name, x, low, high);
+        return err_set(ERR_RANGE, "%s must be %lld or more, not %lld", name, low, x);
+    return err_set(ERR_RANGE, "%s must be %lld to %lld, not %lld", name, low, high, x);
 }
 
 int sampler_config_check(const struct sampler_config *c)

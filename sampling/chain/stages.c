@@ -1,5 +1,6 @@
 #include "sampling/chain/stages.h"
 
+#include "model/base/buf.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
@@ -26,18 +27,29 @@ static const char *const names[] = {
 };
 _Static_assert(sizeof names / sizeof *names == STAGE_COUNT, "the last stage has no name");
 
+static int refuse_stage(const char *name)
+{
+    const char *nearest = words_nearest(name, names, STAGE_COUNT);
+    struct buf list = {0};
+    if (nearest != NULL)
+        return err_set(ERR_RANGE, "chain has no stage %s; did you mean %s?", file_quote(name),
+                       nearest);
+    for (const char *p = SAMPLER_CHAIN; *p != '\0'; p++)
+        if (buf_char(&list, *p) != 0 || (*p == ',' && buf_char(&list, ' ') != 0))
+            break;
+    err_set(ERR_RANGE, "chain has no stage %s; the stages are %s", file_quote(name),
+            buf_text(&list));
+    buf_release(&list);
+    return ERR_RANGE;
+}
+
 static int add_stage(struct chain *out, const char *name)
 {
     int stage = 0;
     while (stage < STAGE_COUNT && strcmp(names[stage], name) != 0)
         stage++;
-    if (stage == STAGE_COUNT) {
-        const char *nearest = words_nearest(name, names, STAGE_COUNT);
-        return nearest ? err_set(ERR_RANGE, "chain: unknown stage \"%s\", did you mean %s?",
-                                 file_quote(name), nearest)
-                       : err_set(ERR_RANGE, "chain: unknown stage \"%s\", expected some of %s",
-                                 file_quote(name), SAMPLER_CHAIN);
-    }
+    if (stage == STAGE_COUNT)
+        return refuse_stage(name);
     for (int i = 0; i < out->n; i++)
         if (out->stages[i] == (enum stage)stage)
             return err_set(ERR_RANGE, "chain: stage %s is there twice", name);

@@ -116,9 +116,8 @@ static int init_search(struct search *b, const struct sampler_config *c)
     if (b->config->max_new_tokens < b->room)
         b->room = b->config->max_new_tokens;
     if (b->config->num_return_sequences > b->n_beams)
-        return err_set(ERR_RANGE,
-                       "num_return_sequences is %d, must be at most num_beams, which is %d",
-                       b->config->num_return_sequences, b->n_beams);
+        return err_set(ERR_RANGE, "num_return_sequences must be at most num_beams (%d), not %d",
+                       b->n_beams, b->config->num_return_sequences);
     carve_beams(b, &size);
     b->block = mem_alloc(size.used);
     b->beams = b->next = NULL; /* sized, not there */

@@ -107,10 +107,10 @@ int contrastive_new(struct contrastive **out, struct sequence *s, const struct g
     struct arena size = {0};
     *out = NULL;
     if (!(g->penalty_alpha >= 0 && g->penalty_alpha <= 1))
-        return err_set(ERR_RANGE, "penalty_alpha is %g, expected 0 to 1", (double)g->penalty_alpha);
+        return err_set(ERR_RANGE, "penalty_alpha must be 0 to 1, not %g", (double)g->penalty_alpha);
     if (c->top_k < 2 || c->top_k > most)
-        return err_set(ERR_RANGE, "top_k is %d, expected 2 to %d for contrastive search", c->top_k,
-                       most);
+        return err_set(ERR_RANGE, "top_k must be 2 to %d for contrastive search, not %d", most,
+                       c->top_k);
     int rc = sequence_feed(s, NULL, 0, p);
     if (rc)
         return rc;

@@ -28,15 +28,15 @@ static int check_int(const char *name, long long value, long long least, long lo
 {
     if (value >= least && value <= most)
         return 0;
-    return err_set(ERR_RANGE, "%s is %lld, must be %lld to %lld", name, value, least, most);
+    return err_set(ERR_RANGE, "%s must be %lld to %lld, not %lld", name, least, most, value);
 }
 
 static int check_float(const char *name, float value, float least, float most)
 {
     if (value >= least && value <= most)
         return 0;
-    return err_set(ERR_RANGE, "%s is %g, must be %g to %g", name, (double)value, (double)least,
-                   (double)most);
+    return err_set(ERR_RANGE, "%s must be %g to %g, not %g", name, (double)least, (double)most,
+                   (double)value);
 }
 
 static bool is_contrastive(const struct generate_config *g)
@@ -69,11 +69,10 @@ int generate_odds_refuse(const struct generate_odds *odds, const struct generate
                        "search exclude each other",
                        g->num_beams, (double)g->penalty_alpha);
     if (odds == &too_few_beams)
-        return err_set(ERR_RANGE,
-                       "num_return_sequences is %d, must be at most num_beams, which is %d",
-                       g->num_return_sequences, g->num_beams);
-    return err_set(ERR_RANGE, "top_k is %d, must be 2 to %d for contrastive search", c->top_k,
-                   FORWARD_MAX_ROWS);
+        return err_set(ERR_RANGE, "num_return_sequences must be at most num_beams (%d), not %d",
+                       g->num_beams, g->num_return_sequences);
+    return err_set(ERR_RANGE, "top_k must be 2 to %d for contrastive search, not %d",
+                   FORWARD_MAX_ROWS, c->top_k);
 }
 
 const char *speculate_name(int how)
@@ -142,8 +141,8 @@ static int add_stop_token(struct stop_tokens *out, const struct word *word, cons
         id = find_token(m->tokenizer, word->bytes, word->n);
     if (id == TOKEN_NONE)
         return err_set(ERR_RANGE,
-                       "stop_token is \"%s\", must be one token's text or an id, 0 to %d",
-                       file_show(shown, sizeof shown, word->bytes), m->config.n_vocab - 1);
+                       "stop_token must be one token's text or an id, 0 to %d, not \"%s\"",
+                       m->config.n_vocab - 1, file_show(shown, sizeof shown, word->bytes));
     if (stop_tokens_has(out, id))
         return 0;
     if (out->n == STOP_TOKENS_MAX)

@@ -31,7 +31,7 @@ has "settings of a line" '"finish_reason":"length"' "$(line 1)"
 is "three ids, three log-probabilities" 2,2 "$(line 1 | grep -o '"ids":\[[^]]*' | tr -dc , | wc -c),$(line 1 | grep -o '"logprobs":\[[^]]*' | tr -dc , | wc -c)"
 has "not JSON" '{"error":"not JSON' "$(line 2)"
 has "an unknown setting names the nearest" 'did you mean top_k?' "$(line 3)"
-has "a value out of range" 'top_k is -3, must be a whole number, 0 to' "$(line 4)"
+has "a value out of range" 'top_k must be a whole number, 0 to' "$(line 4)"
 has "ids in place of a prompt" '"text":' "$(line 5)"
 has "an id the model has not" '"error":' "$(line 6)"
 
@@ -53,7 +53,7 @@ has "a text that NUL would end" "must be a text without NUL" \
     "$("$PRATTLE" $MODEL $S --jsonl <<<'{"prompt":"x","stop":"a\u0000b"}' 2>&1)"
 has "--raw and --jsonl exclude each other" "choose one" "$("$PRATTLE" $MODEL $S --raw --jsonl </dev/null 2>&1)"
 has "for one prompt too" "choose one" "$("$PRATTLE" $MODEL $S --raw --jsonl -p x 2>&1)"
-has "a chain that is none is refused before any line" 'chain: unknown stage "topp"' \
+has "a chain that is none is refused before any line" 'chain has no stage topp' \
     "$("$PRATTLE" $MODEL $S --chain topp,temperature <<<x 2>&1)"
 has "a line's too, with its place" '{"prompt":"x","error":"stop: empty word' \
     "$("$PRATTLE" $MODEL $S --jsonl <<<'{"prompt":"x","stop":"a,"}' 2>&1)"
@@ -90,7 +90,7 @@ has "a longer one is refused" "the prompt has 257 tokens, the context holds 256:
 long="{\"ids\":[$(seq -s, 0 255),0],\"max_new_tokens\":2}"
 is "a prompt that loses its older half says so, once" "prattle: context full: going on from the newest 128 of 256 tokens" \
     "$(printf '%s\n%s\n' "$long" "$long" | "$PRATTLE" $MODEL $S --jsonl --on-full slide 2>&1 >/dev/null)"
-has "an empty list of ids is named" '"error":"ids is empty' "$(echo '{"ids":[]}' | "$PRATTLE" $MODEL $S --jsonl 2>&1)"
+has "an empty list of ids is named" '"error":"ids must not be empty' "$(echo '{"ids":[]}' | "$PRATTLE" $MODEL $S --jsonl 2>&1)"
 is "nothing is said of an answer that ended by itself" "" "$("$PRATTLE" $MODEL $S -n 256 -p x 2>&1 >/dev/null)"
 is "several answers of two equal lines are all draws of their own" 4 \
     "$(printf 'The sea\nThe sea\n' | "$PRATTLE" $MODEL $S --num-return-sequences 2 | sort -u | wc -l)"

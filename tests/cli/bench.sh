@@ -6,7 +6,7 @@ is "its speed, its parts, and no more" \
     "what|training, 2 x 16|training, 2 x 16|matrices|attention|LayerNorm|activation|loss|optimizer|attention to optimizer|waits|rest" \
     "$(sed 's/^"*//; s/"*,[0-9m].*//; s/"$//; s/^ *//' <<<"$rows" | paste -sd'|')"
 err=$("$PRATTLE" bench train=0x16 --model $MODEL 2>&1); is "a batch of none is refused" 1 $?
-has "and explained" "the micro-batch is 0 sequences" "$err"
+has "and explained" "the micro-batch must be 1 sequence or more, not 0" "$err"
 err=$("$PRATTLE" bench train=1x4096 --model $MODEL 2>&1); is "a window beyond the context is refused" 1 $?
 has "with both numbers" "the sequence length is 4096" "$err"
 err=$("$PRATTLE" bench traim --model $MODEL 2>&1); is "no such bench" 1 $?

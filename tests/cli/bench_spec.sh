@@ -85,7 +85,7 @@ has "that names the figure" "missing: x: no number in the output matches its reg
 err=$(bench nothing); is "no such benchmark" 1 $?
 has "and those there are" "there is no benchmark nothing; the specification has machine, tokens" "$err"
 err=$(bench repeats=1000000000); is "a huge count is refused" 1 $?
-has "with its limits" "repeats is 1000000000, must be a whole number, 1 to 1000" "$err"
+has "with its limits" "repeats must be a whole number, 1 to 1000, not 1000000000" "$err"
 printf '0x10:\n  cmd: prattle devices --threads 1\n  data: {inf: {regexp: "threads +([0-9]+)"}}\n  repeats: 1\n' >"$TMPDIR/names.yaml"
 has "names that C takes for numbers are names" '"benchmark": "0x10", "figure": "inf", "median": 1,' \
     "$("$PRATTLE" bench "$TMPDIR/names.yaml" --format json 2>&1 | tr -s ' \n' ' ')"

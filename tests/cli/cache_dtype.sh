@@ -16,7 +16,7 @@ has "more precise than the weights" "fp16 weights; fp32 keys and values; fp32 su
 cache() { p devices --model bundled "$@" | sed -n 's/.* of \([0-9.]*\) MB for.*/\1/p'; }
 is "it takes little more than half" yes \
     "$(awk -v a="$(cache "${q8[@]}")" -v b="$(cache)" 'BEGIN {print (a < 0.56 * b && a > 0.5 * b) ? "yes" : a " of " b}')"
-has "another name" "cache_dtype is q4, must be auto, fp16, fp32 or q8" "$(p devices --model bundled --cache-dtype q4)"
+has "another name" "cache_dtype must be auto, fp16, fp32 or q8, not q4" "$(p devices --model bundled --cache-dtype q4)"
 
 prompt="Once upon a time there was a little girl. She liked her red ball."
 logits() { rm -f l.npy; "$PRATTLE" logits "$prompt" --all --out l.npy --model bundled "$@" >/dev/null 2>&1; md5sum <l.npy; }

@@ -54,7 +54,7 @@ printf '{"ctx": "a", "endings": ["b", "c"], "label": 0}\n{"ctx": "a"\n' >"$TMPDI
 has "a line that is no JSON, its number once" "bad.jsonl line 2: not JSON: '}' expected near end of file at column 11" "$(measure choice "$TMPDIR/bad.jsonl")"
 printf '{"ctx": "a\\u0000b", "endings": ["b", "c"], "label": 0}\n' >"$TMPDIR/bad.jsonl"
 has "a NUL in it" "bad.jsonl line 1: not JSON: \\u0000 is not allowed" "$(measure choice "$TMPDIR/bad.jsonl")"
-has "sizes that do not fit" "overlap is 9, must be 1 to seq_length, 8" "$(measure wikitext $own/wiki.txt --overlap 9 --seq-length 8)"
+has "sizes that do not fit" "overlap must be 1 to seq_length (8), not 9" "$(measure wikitext $own/wiki.txt --overlap 9 --seq-length 8)"
 has "usage" "usage: prattle eval wikitext [FILE]" "$(measure wikitext a b)"
 
 # A number ends where its standard error does, two digits of which are shown.

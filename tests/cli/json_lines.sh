@@ -30,7 +30,7 @@ has "whose distribution it is" '"logprobs_of":"model"}' "$(line 1)"
 is "three answers in one object" 3 "$(line 2 | grep -o '"text":' | wc -l)"
 is "an alternative has id, text and log-probability" 27 \
     "$(line 2 | grep -oE '\[\{"id":[0-9]+,"token":"([^"\\]|\\.)+","logprob":-[0-9.e-]+\},\{[^]]*' | wc -l)"
-has "more than there may be" '"error":"top_logprobs is 300, must be a whole number, 0 to 100"' "$(line 3)"
+has "more than there may be" '"error":"top_logprobs must be a whole number, 0 to 100, not 300"' "$(line 3)"
 has "a prompt alone" '"text":"","ids":[],"logprobs":[],"finish_reason":"length"' "$(line 4)"
 is "beams too" "2 1" "$(line 5 | grep -o '"top_logprobs":' | wc -l) $(line 5 | grep -c '"prompt_logprobs":\[null,-')"
 is "and contrastive search" 2 "$(line 6 | grep -o '"top_logprobs":' | wc -l)"
@@ -47,7 +47,7 @@ wrong=$(printf '{"prompt":"x",%s}\n' '"n":0' '"n":"many"' '"top_logprobs":-1' '"
     '"top_logprobs":1' | "$PRATTLE" $MODEL $S 2>/dev/null)
 is "a bad value is that line's alone" "error error error error error ids" \
     "$(grep -oE '"(error|ids)":' <<<"$wrong" | tr -d '":' | paste -sd' ')"
-has "and is named as it was given" '"error":"n is 0, must be a whole number, 1 to 512"' "$wrong"
+has "and is named as it was given" '"error":"n must be a whole number, 1 to 512, not 0"' "$wrong"
 has "a name like a member's leads to that" 'there is no setting promt; did you mean prompt?' \
     "$("$PRATTLE" $MODEL $S --jsonl <<<'{"promt":"x"}' 2>/dev/null)"
 

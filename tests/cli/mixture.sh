@@ -100,8 +100,8 @@ refused() {
     out=$("$PRATTLE" train mixed.yaml folder=never --model $MODEL "${@:3}" 2>&1)
     is "$1" "1 $2" "$? $(tail -n 1 <<<"$out")"
 }
-refused "a weight below 0" "data: fox.txt:-1: weight is -1, must be 0 to 1000000000" data=fox.txt:-1,easy.txt:1
-refused "one that is no number" "data: fox.txt:nan: weight is NaN, must be 0 to 1000000000" data=fox.txt:nan
+refused "a weight below 0" "data: fox.txt:-1: weight must be 0 to 1000000000, not -1" data=fox.txt:-1,easy.txt:1
+refused "one that is no number" "data: fox.txt:nan: weight must be 0 to 1000000000, not NaN" data=fox.txt:nan
 refused "weights for some" "data: fox.txt has a weight and easy.txt has none: give a weight to each source or to none" data=fox.txt:1,easy.txt
 refused "a gap" "no source of the data has a weight above 0 in steps 31 to 40" data=fox.txt:1:..30,easy.txt:1:40..
 refused "nothing at all" "no source of the data has a weight above 0 in steps 1 to 60" data=fox.txt:0,easy.txt:0
@@ -115,7 +115,7 @@ printf 'data:\n  - path: fox.txt\n    weigth: 1\n' >bad.yaml
 has "an unknown key, with its line" "bad.yaml line 3: there is no weigth in an item of the list; did you mean weight?" \
     "$("$PRATTLE" train bad.yaml --model $MODEL 2>&1)"
 printf '{"data": [{"path": "fox.txt", "weight": 1},\n {"path": "easy.txt", "weight": -2}]}' >bad.json
-has "a bad weight, with its line" "bad.json line 2: weight is -2, must be 0 to 1000000000" "$("$PRATTLE" train bad.json --model $MODEL 2>&1)"
+has "a bad weight, with its line" "bad.json line 2: weight must be 0 to 1000000000, not -2" "$("$PRATTLE" train bad.json --model $MODEL 2>&1)"
 printf 'steps: 40\ndata:\n  - {path: fox.txt, weight: 1, until: 0.5}\n' >bad.yaml
 has "a gap, with its line" "bad.yaml line 2: no source of the data has a weight above 0 in steps 21 to 40" \
     "$("$PRATTLE" train bad.yaml sequence_length=48 folder=never --model $MODEL 2>&1)"

@@ -108,8 +108,8 @@ is "  nor later" "status 0" "$({ { "$PRATTLE" help training; echo "status $?" >&
 # Every error is one sentence and a status of 1.
 refuse() { local name=$1 part=$2; shift 2; has "$name" "$part" "$("$PRATTLE" "$@" 2>&1 </dev/null)"; is "  and its status" 1 "$(status "$@")"; }
 refuse "an unknown option" "did you mean top_k?" --topk 3
-refuse "a value out of range" "top_p is 2, must be 0 to 1" $MODEL --top-p 2 -p a
-refuse "a value that is none" "top_k is 1e3, must be a whole number" $MODEL --top-k 1e3 -p a
+refuse "a value out of range" "top_p must be 0 to 1, not 2" $MODEL --top-p 2 -p a
+refuse "a value that is none" "top_k must be a whole number" $MODEL --top-k 1e3 -p a
 refuse "a missing value" "--seed needs a value" $MODEL --seed
 refuse "run, as other programs have it" "there is no command run; did you mean \`prattle gpt2\`?" run gpt2
 refuse "chat" "did you mean \`prattle gpt2\`?" chat gpt2
@@ -174,7 +174,7 @@ mkdir "$TMPDIR/loop"
 echo "{\"peft_type\":\"LORA\",\"r\":4,\"target_modules\":[\"c_attn\"],\"base_model_name_or_path\":\"random:gpt2,tokenizer=$TMPDIR/loop\"}" >"$TMPDIR/loop/adapter_config.json"
 refuse "an adapter that is its own tokenizer" "not borrowed from an adapter" "$TMPDIR/loop" -p a
 refuse "a tokenizer of a tokenizer of" "nor from what borrows itself" random:gpt2,tokenizer=random:gpt2,tokenizer=x -p a
-refuse "a switch of what is none" "top_k is off, must be a whole number" $MODEL --no-top-k -p a
+refuse "a switch of what is none" "top_k must be a whole number" $MODEL --no-top-k -p a
 (cd "$TMPDIR" && p $MODEL -n 1 -p a --no-save-samples --no-stop >/dev/null)
 is "a text of none is no text" "" "$(compgen -G "$TMPDIR/off*")"
 refuse "a text longer than the context" "256" $MODEL -p "$(head -c 1000 /dev/zero | tr '\0' a)"
@@ -237,7 +237,7 @@ is "the settings file" "$one" "$(p $MODEL -p "My name is ")"
 is "the command line wins over it" "$(p $MODEL -p "My name is " --seed 4)" "$(printf 'seed: 4\nmax_new_tokens: 8\n' >"$f"; p $MODEL -p "My name is ")"
 printf 'seed: 3\ntop_kk: 4\n' >"$f"
 printf 'seed: 3\nstop_token: no one token\n' >"$f"
-refuse "a mistake that the model shows" "settings.yaml line 2: stop_token is " $MODEL -p x
+refuse "a mistake that the model shows" "settings.yaml line 2: stop_token must be " $MODEL -p x
 printf 'seed: 3\n\nmodel: %s\n' "$TMPDIR/none" >"$f"
 refuse "a model that is not there" "settings.yaml line 3: cannot open $TMPDIR/none: No such file" -p x
 printf 'seed: 3\nlora: %s\n' "$TMPDIR/none" >"$f"

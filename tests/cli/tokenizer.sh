@@ -61,7 +61,7 @@ refuse() { local name=$1 part=$2; shift 2; has "$name" "$part" "$("$PRATTLE" "$@
 : >"$D/empty"
 refuse "an empty text" "is empty" tokenizer train "$D/empty" "$D/no"
 refuse "a text that is not there" "$D/none" tokenizer train "$D/none" "$D/no"
-refuse "a vocabulary without room for the bytes" "vocab_size is 100, must be a whole number, 257 to" tokenizer train $CORPUS "$D/no" --vocab-size 100
+refuse "a vocabulary without room for the bytes" "vocab_size must be a whole number, 257 to" tokenizer train $CORPUS "$D/no" --vocab-size 100
 refuse "a place that is not there" "cannot write $D/no/where" tokenizer train $CORPUS "$D/no/where"
 refuse "a file in the way" "is no folder" tokenizer train $CORPUS "$D/empty"
 refuse "another verb" "it can train" tokenizer learn $CORPUS "$D/no"

@@ -165,8 +165,8 @@ has "a tokenizer of one's own brings its size" "vocab_size 300" "$("$PRATTLE" tr
 has "a size that is given later is kept" "vocab_size 400" "$("$PRATTLE" train languini-mini data="$TEXT" tokenizer=words vocab_size=400 --plan 2>&1)"
 printf 'model: {init: random, n_layer: 1, n_head: 2, n_embd: 16, vocab_size: 384}\n' >pad.yaml
 has "a padded size is kept" "vocab_size 384" "$("$PRATTLE" train pad.yaml data="$TEXT" tokenizer=words --plan 2>&1)"
-has "a warm-up from above" "warmup_init is 5, must be at most learning_rate" "$(train high warmup_init=5 2>&1)"
-has "a scale that leaves nothing" "loss_scaling is 1e-300, must be 0 or" "$(train low loss_scaling=1e-300 2>&1)"
+has "a warm-up from above" "warmup_init must be at most learning_rate" "$(train high warmup_init=5 2>&1)"
+has "a scale that leaves nothing" "loss_scaling must be 0 or" "$(train low loss_scaling=1e-300 2>&1)"
 has "names in either case" "did you mean languini-xl?" "$("$PRATTLE" train languini-XL 2>&1)"
 printf 'a' >short.txt
 has "too little data" "short.txt" "$("$PRATTLE" train data=short.txt init=$MODEL folder=never steps=1 2>&1)"

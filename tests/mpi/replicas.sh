@@ -62,7 +62,7 @@ is "resumed by 3, 1 and 4 processes what 2 began" "$(digest whole)" "$(digest so
 
 # What is refused.
 has "more processes than blocks" \
-    "replicas is 3, must be at most gradient_blocks, 2: with gradient_blocks=3 the results are the same for 1 to 3 replicas" \
+    "replicas must be at most gradient_blocks (2), not 3: with gradient_blocks=3 the results are the same for 1 to 3 replicas" \
     "$(many 3 refused gradient_blocks=2 2>&1)"
 has "  or blocks into which a step does not go" "do not divide into so many blocks: gradient_blocks=4" \
     "$(many 2 refused micro_batch_size=4 gradient_blocks=3 2>&1)"
@@ -86,7 +86,7 @@ is "no checkpoint of those" "" "$(ls -d refused/step* 2>/dev/null)"
 has "the link between two of them, measured" "link: " \
     "$(ranks 2 train nanogpt-shakespeare data=generated --plan --threads 1 \
         gradient_blocks=2 global_batch_size=64 ranks=2 link=auto gflops=1 stream=1 2>&1 | grep 'GB/s, .* us; disk')"
-has "  by two, whatever is refused" "ranks is x, must be 1 to 65536" \
+has "  by two, whatever is refused" "ranks must be 1 to 65536, not x" \
     "$(ranks 3 train finetune --plan ranks=x link=auto 2>&1)"
 is "a command that is not done together is done once" "prattle 0.1" "$(ranks 3 --version)"
 finish

@@ -131,8 +131,8 @@ static int resolve_batches(struct run_config *c)
     if (of_global > of_accumulation) {
         if (t->global_batch_size % micro != 0) {
             err_set(ERR_RANGE,
-                    "global_batch_size is %d, must be a multiple of micro_batch_size, %d",
-                    t->global_batch_size, t->micro_batch_size);
+                    "global_batch_size must be a multiple of micro_batch_size (%d), not %d",
+                    t->micro_batch_size, t->global_batch_size);
             return RUN_BLAME(c, RUN_ROW(training.global_batch_size),
                              RUN_ROW(training.micro_batch_size));
         }
@@ -185,7 +185,7 @@ static int resolve_dropout(struct run_config *c, const struct config *shape)
     float *p[] = {&t->dropout, &t->embd_pdrop, &t->attn_pdrop, &t->resid_pdrop};
     for (int i = 0; i < 4; i++) {
         if (*p[i] < 0 && *p[i] != -1) {
-            err_set(ERR_RANGE, "%s is %g, must be -1 or 0 to 0.99", rows[i]->name, (double)*p[i]);
+            err_set(ERR_RANGE, "%s must be -1 or 0 to 0.99, not %g", rows[i]->name, (double)*p[i]);
             return RUN_BLAME(c, rows[i]);
         }
         if (i > 0 && *p[i] < 0)
@@ -263,14 +263,14 @@ static int check_execution(const struct run_config *c, const struct config *shap
 {
     const struct execution_section *e = &c->execution;
     if (c->training.sequence_length > shape->n_ctx) {
-        err_set(ERR_RANGE, "sequence_length is %d, must be at most %d, the model's context",
-                c->training.sequence_length, shape->n_ctx);
+        err_set(ERR_RANGE, "sequence_length must be at most %d (the model's context), not %d",
+                shape->n_ctx, c->training.sequence_length);
         return RUN_BLAME(c, RUN_ROW(training.sequence_length));
     }
     if (e->embedding_serialization_factor > shape->n_vocab) {
         err_set(ERR_RANGE,
-                "embedding_serialization_factor is %d, must be at most %d, the vocabulary",
-                e->embedding_serialization_factor, shape->n_vocab);
+                "embedding_serialization_factor must be at most %d (the vocabulary), not %d",
+                shape->n_vocab, e->embedding_serialization_factor);
         return RUN_BLAME(c, RUN_ROW(execution.embedding_serialization_factor));
     }
     int n;
@@ -336,8 +336,8 @@ static int check_matmul(const struct run_config *c)
         if (whole[i].value % BF16_GROUP != 0) {
             const int below = whole[i].value / BF16_GROUP * BF16_GROUP;
             err_set(ERR_RANGE,
-                    "%s is %d, must be a multiple of %d for matmul_precision=bfloat16: %d",
-                    whole[i].name, whole[i].value, BF16_GROUP, below > 0 ? below : BF16_GROUP);
+                    "%s must be a multiple of %d for matmul_precision=bfloat16, not %d; try %d",
+                    whole[i].name, BF16_GROUP, whole[i].value, below > 0 ? below : BF16_GROUP);
             return RUN_BLAME(c, whole[i].row, RUN_ROW(training.matmul_precision));
         }
     return 0;
@@ -370,18 +370,19 @@ static int resolve_rates(struct run_config *c, const struct config *shape)
         SOURCE_OF(c, schedule.min_learning_rate) < SOURCE_OF(c, schedule.learning_rate))
         s->min_learning_rate = s->learning_rate / 10;
     if (s->kind != SCHEDULE_CONSTANT && s->min_learning_rate > s->learning_rate) {
-        err_set(ERR_RANGE, "min_learning_rate is %s, must be at most learning_rate, %s",
-                decimal_show(first, s->min_learning_rate), decimal_show(rate, s->learning_rate));
+        err_set(ERR_RANGE, "min_learning_rate must be at most learning_rate (%s), not %s",
+                decimal_show(rate, s->learning_rate), decimal_show(first, s->min_learning_rate));
         return RUN_BLAME(c, RUN_ROW(schedule.min_learning_rate), RUN_ROW(schedule.learning_rate));
     }
     if (s->warmup_init > s->learning_rate) {
-        err_set(ERR_RANGE, "warmup_init is %s, must be at most learning_rate, %s",
-                decimal_show(first, s->warmup_init), decimal_show(rate, s->learning_rate));
+        err_set(ERR_RANGE, "warmup_init must be at most learning_rate (%s), not %s",
+                decimal_show(rate, s->learning_rate), decimal_show(first, s->warmup_init));
         return RUN_BLAME(c, RUN_ROW(schedule.warmup_init), RUN_ROW(schedule.learning_rate));
     }
     const double scaling = c->training.loss_scaling;
     if (scaling > 0 && scaling < LOSS_SCALING_MIN) {
-        err_set(ERR_RANGE, "loss_scaling is %g, must be 0 or %g to 1e7", scaling, LOSS_SCALING_MIN);
+        err_set(ERR_RANGE, "loss_scaling must be 0 or %g to 1e7, not %g", LOSS_SCALING_MIN,
+                scaling);
         return RUN_BLAME(c, RUN_ROW(training.loss_scaling));
     }
     return 0;

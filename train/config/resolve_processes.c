@@ -120,7 +120,8 @@ static int resolve_tensor(const struct run_config *c, const struct config *shape
     if (rc != 0)
         return rc;
     if (n > most) {
-        err_set(ERR_RANGE, "tensor_parallel is %d, must be at most the model's heads, %d", n, most);
+        err_set(ERR_RANGE, "tensor_parallel must be at most the model's heads (%d), not %d", most,
+                n);
         return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel));
     }
     return there == 1 || there % (n * stages) == 0 ? 0 : refuse_number(c, stages, most);
@@ -210,12 +211,11 @@ int run_config_resolve_processes(struct run_config *c, const struct config *shap
         e->replicas = replicas;
     if (e->replicas > blocks) {
         char batches[BATCHES_TEXT];
-        err_set(
-            ERR_RANGE,
-            "replicas is %d, must be at most gradient_blocks, %d: with gradient_blocks=%d%s the "
-            "results are the same for 1 to %d replicas",
-            e->replicas, blocks, e->replicas, run_config_batches_for(batches, c, e->replicas),
-            e->replicas);
+        err_set(ERR_RANGE,
+                "replicas must be at most gradient_blocks (%d), not %d: with gradient_blocks=%d%s "
+                "the results are the same for 1 to %d replicas",
+                blocks, e->replicas, e->replicas, run_config_batches_for(batches, c, e->replicas),
+                e->replicas);
         return RUN_BLAME(c, RUN_ROW(execution.replicas), RUN_ROW(training.gradient_blocks));
     }
     if (e->half_partials && blocks == 1) {

@@ -324,7 +324,7 @@ int dataset_open(struct dataset *train, struct dataset *validation, const struct
                        .progress = p};
     int rc = 0;
     if (!(fraction >= 0 && fraction < 1))
-        rc = err_set(ERR_RANGE, "validation_fraction is %g, expected 0 to less than 1", fraction);
+        rc = err_set(ERR_RANGE, "validation_fraction must be 0 to less than 1, not %g", fraction);
     if (rc == 0)
         rc = open_stream(&s, c->data);
     if (rc == 0 && separate) {

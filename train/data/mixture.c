@@ -56,8 +56,8 @@ int mixture_check_value(int k, const char *value)
                         : k == KEY_WEIGHT                      ? weight_range(x)
                                                                : moment_range(x);
     return range == NULL ? 0
-                         : err_set(ERR_RANGE, "%s is %s, must be %s", mixture_keys[k],
-                                   file_quote(value), range);
+                         : err_set(ERR_RANGE, "%s must be %s, not %s", mixture_keys[k], range,
+                                   file_quote(value));
 }
 
 int64_t mixture_step(double said, int64_t n_steps)
@@ -142,8 +142,8 @@ static int check_number(const char *word, int k, double x, const char *range)
     if (range == NULL)
         return 0;
     snprintf(text, sizeof text, isnan(x) ? "NaN" : "%g", x);
-    return err_set(ERR_RANGE, "%s: %s is %s, must be %s", file_quote(word), mixture_keys[k], text,
-                   range);
+    return err_set(ERR_RANGE, "%s: %s must be %s, not %s", file_quote(word), mixture_keys[k], range,
+                   text);
 }
 
 static int check_suffixes(const struct suffixes *s, const char *word)
@@ -154,8 +154,8 @@ static int check_suffixes(const struct suffixes *s, const char *word)
     if (rc == 0 && s->until != INFINITY)
         rc = check_number(word, KEY_UNTIL, s->until, moment_range(s->until));
     if (rc == 0 && (s->until <= 1) == (s->from <= 1) && s->from >= s->until)
-        rc = err_set(ERR_RANGE, "%s: until is %g, must be greater than from, %g", file_quote(word),
-                     s->until, s->from);
+        rc = err_set(ERR_RANGE, "%s: until must be greater than from (%g), not %g",
+                     file_quote(word), s->from, s->until);
     return rc;
 }
 

@@ -31,7 +31,7 @@ int windows_check(const struct windows *w, const char *name)
 {
     if (w->step >= 1 && w->step <= w->length)
         return 0;
-    return err_set(ERR_RANGE, "%s is %d, must be 1 to seq_length, %d", name, w->step, w->length);
+    return err_set(ERR_RANGE, "%s must be 1 to seq_length (%d), not %d", name, w->length, w->step);
 }
 
 int windows_cut(struct passage **list, size_t *n, const struct windows *w, const token_id *ids,

@@ -98,10 +98,10 @@ int layout_read(struct layout *l, const char *text, int n_layer)
     if (l->stages < 1) {
         char near[256];
         layout_suggest(near, sizeof near, 2, n_layer);
-        return err_set(ERR_RANGE,
-                       "layers_per_device is %s, must be none or a list of the layers of each "
-                       "device as %s",
-                       shown, near);
+        return err_set(
+            ERR_RANGE,
+            "layers_per_device must be none or a list of the layers of each device as %s, not %s",
+            near, shown);
     }
     return check_layers(l, shown);
 }
@@ -127,11 +127,12 @@ int layout_divide(struct layout *l, int chunks)
                        "virtual_stages=1",
                        chunks);
     if (chunks > most)
-        return of < 0 ? err_set(ERR_RANGE, "virtual_stages is %d, must be at most %d", chunks, most)
-                      : err_set(ERR_RANGE,
-                                "virtual_stages is %d, but device %d of layers_per_device has %d "
-                                "layer%s: virtual_stages=%d",
-                                chunks, of, most, most == 1 ? "" : "s", most);
+        return of < 0
+                   ? err_set(ERR_RANGE, "virtual_stages must be at most %d, not %d", most, chunks)
+                   : err_set(ERR_RANGE,
+                             "virtual_stages is %d, but device %d of layers_per_device has %d "
+                             "layer%s: virtual_stages=%d",
+                             chunks, of, most, most == 1 ? "" : "s", most);
     l->chunks = chunks;
     return 0;
 }

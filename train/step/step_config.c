@@ -57,7 +57,7 @@ static int parse_list(bool *recompute, const char *text, int n_layer)
         at = end + 1;
     }
     return err_set(ERR_RANGE,
-                   "recompute is %s, must be none, all (or layers) or a list as 0,2,4-11",
+                   "recompute must be none, all (or layers) or a list as 0,2,4-11, not %s",
                    file_quote(text));
 }
 
@@ -85,7 +85,7 @@ int step_recomputed(int *n, const char *recompute, int n_layer)
 static int check_probability(const char *name, float p)
 {
     if (!(p >= 0 && p < 1))
-        return err_set(ERR_RANGE, "%s is %g, must be at least 0 and below 1", name, (double)p);
+        return err_set(ERR_RANGE, "%s must be at least 0 and below 1, not %g", name, (double)p);
     return 0;
 }
 
@@ -95,7 +95,7 @@ int step_config_check(const struct step_config *s, const struct config *c, bool 
     if ((rc = parse_layers(recompute, s->recompute, c->n_layer)) != 0)
         return rc;
     if (s->batch < 1)
-        return err_set(ERR_RANGE, "the micro-batch is %d sequences, must be 1 or more", s->batch);
+        return err_set(ERR_RANGE, "the micro-batch must be 1 sequence or more, not %d", s->batch);
     if (s->length < 1 || s->length > c->n_ctx)
         return err_set(ERR_RANGE, "the sequence length is %d, the model's context holds 1 to %d",
                        s->length, c->n_ctx);

@@ -112,10 +112,10 @@ char *hub_endpoint(void)
         endpoint[n - 1] = '\0';
     if (url_is_valid(endpoint))
         return endpoint;
-    err_set(
-        ERR_RANGE,
-        "HF_ENDPOINT is %s, must be an address as https://huggingface.co is, without a user's name",
-        file_quote(endpoint));
+    err_set(ERR_RANGE,
+            "HF_ENDPOINT must be an address as https://huggingface.co is, without a user's name, "
+            "not %s",
+            file_quote(endpoint));
     mem_free(endpoint);
     return NULL;
 }

@@ -729,18 +729,18 @@ static void refuses_what_is_out_of_range(void **state)
         assert_int_equal(generate_config_check(&config, &sampler), ERR_RANGE);                     \
         assert_string_equal(err_text(), sentence);                                                 \
     } while (0)
-    REFUSED(max_new_tokens, -1, "max_new_tokens is -1, must be 0 to 1000000");
-    REFUSED(device_iterations, 0, "device_iterations is 0, must be 1 to 1000000");
-    REFUSED(num_return_sequences, 0, "num_return_sequences is 0, must be 1 to 512");
-    REFUSED(num_beams, 257, "num_beams is 257, must be 1 to 256");
-    REFUSED(penalty_alpha, 1.5f, "penalty_alpha is 1.5, must be 0 to 1");
-    REFUSED(penalty_alpha, 0.5f, "top_k is 0, must be 2 to 512 for contrastive search");
-    REFUSED(length_penalty, NAN, "length_penalty is nan, must be -100 to 100");
+    REFUSED(max_new_tokens, -1, "max_new_tokens must be 0 to 1000000, not -1");
+    REFUSED(device_iterations, 0, "device_iterations must be 1 to 1000000, not 0");
+    REFUSED(num_return_sequences, 0, "num_return_sequences must be 1 to 512, not 0");
+    REFUSED(num_beams, 257, "num_beams must be 1 to 256, not 257");
+    REFUSED(penalty_alpha, 1.5f, "penalty_alpha must be 0 to 1, not 1.5");
+    REFUSED(penalty_alpha, 0.5f, "top_k must be 2 to 512 for contrastive search, not 0");
+    REFUSED(length_penalty, NAN, "length_penalty must be -100 to 100, not nan");
     config = good;
     config.num_beams = 2;
     config.num_return_sequences = 3;
     assert_int_equal(generate_config_check(&config, &sampler), ERR_RANGE);
-    assert_string_equal(err_text(), "num_return_sequences is 3, must be at most num_beams, which is 2");
+    assert_string_equal(err_text(), "num_return_sequences must be at most num_beams (2), not 3");
     config = good;
     config.stop = (char *)"a,,b";
     assert_int_equal(generate_config_check(&config, &sampler), ERR_RANGE);

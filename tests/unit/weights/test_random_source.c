@@ -155,10 +155,10 @@ static void sizes_behind_a_name_replace_its_own(void **state)
     static const char *const bad[][2] = {
         {"gpt2,n_layer", "expected n_layer=N or the like, not n_layer"},
         {"gpt2,layers=3", "there is no layers; there are n_layer, n_head"},
-        {"gpt2,n_layer=0", "n_layer is 0, must be a whole number from 1 on"},
-        {"gpt2,n_layer=2x", "n_layer is 2x, must be"},
+        {"gpt2,n_layer=0", "n_layer must be a whole number from 1 on, not 0"},
+        {"gpt2,n_layer=2x", "n_layer must be a whole number from 1 on, not 2x"},
         {"gpt2,n_head=5", "n_head 5 does not divide n_embd 768"},
-        {"gpt2,head_dim=0", "head_dim is 0, must be a whole number from 1 on"},
+        {"gpt2,head_dim=0", "head_dim must be a whole number from 1 on, not 0"},
         {"gpt2,vocab_size=2000000000", "vocab_size is 2000000000, must be 1 to"},
         {"gpt2,tie_word_embeddings=maybe", "must be on or off"},
         {"gpt2,tokenizer=/no/such", "/no/such"},

@@ -81,15 +81,15 @@ static void what_is_out_of_range_changes_nothing(void **state)
     (void)state;
     struct thing t = {.count = 5, .exact = 0.5, .choice = 1};
     static const char *const cases[][3] = {
-        {"count", "-4", "count is -4, must be a whole number, -3 to 1000"},
-        {"count", "1e2", "count is 1e2, must be a whole number"},
-        {"count", "", "count is empty"},
-        {"exact", "nan", "exact is nan, must be -1 to 1e6"},
-        {"exact", "1e7", "exact is 1e7"},
-        {"exact", "0x10", "exact is 0x10"},
-        {"choice", "yellow", "choice is yellow, must be red, green or blue"},
+        {"count", "-4", "count must be a whole number, -3 to 1000, not -4"},
+        {"count", "1e2", "count must be a whole number"},
+        {"count", "", ", -3 to 1000, not empty"},
+        {"exact", "nan", "exact must be -1 to 1e6, not nan"},
+        {"exact", "1e7", ", not 1e7"},
+        {"exact", "0x10", ", not 0x10"},
+        {"choice", "yellow", "choice must be red, green or blue, not yellow"},
         {"choice", "red|crimson", "must be red"},
-        {"flag", "\033[2J", "flag is \\x1b[2J, must be on or off"},
+        {"flag", "\033[2J", "flag must be on or off, not \\x1b[2J"},
         {"seed", "-1", "must be a whole number, 0 to 18446744073709551615"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -165,8 +165,9 @@ static void yaml_and_json_are_the_same(void **state)
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct buf seen = {0};
-        assert_ok(yaml_read_pairs("f", texts[i], strlen(texts[i]), (struct yaml_shape){.sections = true, .lists = true},
-                                  note, &seen));
+        assert_ok(yaml_read_pairs("f", texts[i], strlen(texts[i]),
+                                  (struct yaml_shape){.sections = true, .lists = true}, note,
+                                  &seen));
         assert_string_equal(buf_text(&seen), expected);
         buf_release(&seen);
     }
@@ -209,8 +210,9 @@ static void depth_is_refused(void **state)
     struct buf deep = {0}, seen = {0};
     for (int i = 0; i < 100000; i++)
         assert_ok(buf_str(&deep, "{a: "));
-    assert_true(
-        yaml_read_pairs("f", deep.data, deep.n, (struct yaml_shape){.sections = true, .lists = true}, note, &seen) != 0);
+    assert_true(yaml_read_pairs("f", deep.data, deep.n,
+                                (struct yaml_shape){.sections = true, .lists = true}, note,
+                                &seen) != 0);
     buf_release(&deep);
     buf_release(&seen);
 }

@@ -97,7 +97,7 @@ static void layers_hide_each_other(void **state)
     assert_ok(set(&h, 1, "count", "4"));
     assert_int_equal(h.values.count, 5);
     assert_int_equal(origin(&h, "count"), ORIGIN_COMMAND_LINE);
-    assert_says(set(&h, 1, "count", "10"), "count is 10, must be a whole number, 0 to 9");
+    assert_says(set(&h, 1, "count", "10"), "count must be a whole number, 0 to 9, not 10");
     assert_int_equal(h.values.count, 5);
     assert_ok(set(&h, 2, "count", NULL));
     assert_int_equal(h.values.count, 4);
@@ -150,7 +150,7 @@ static void files_are_read_whole_or_not_at_all(void **state)
         {"count: 1\nb: 2\n", "it line 2: b is a section: its settings stand under it"},
         {"count: 1\ntext: axe\n", "it line 2: text has an x"},
         {"count: 1\npath: axe\n", "it line 2: path has an x"},
-        {"count: 1\nsize: 10\n", "it line 2: size is 10"},
+        {"count: 1\nsize: 10\n", "it line 2: size must be a whole number, 0 to 9, not 10"},
     };
     struct held h;
     assert_ok(init(&h, &in_sections));

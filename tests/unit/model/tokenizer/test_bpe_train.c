@@ -212,9 +212,9 @@ static void refuses_what_cannot_be(void **state)
     refuse("", 300, "there is no text to learn from");
     refuse("<|endoftext|><|endoftext|>", 300, "there is no text to learn from");
     refuse("text", 256,
-           "vocab_size is 256, must be 257 (the 256 bytes and <|endoftext|>) to 10000000");
+           "vocab_size must be 257 (the 256 bytes and <|endoftext|>) to 10000000, not 256");
     refuse("text", 10000001,
-           "vocab_size is 10000001, must be 257 (the 256 bytes and <|endoftext|>) to 10000000");
+           "vocab_size must be 257 (the 256 bytes and <|endoftext|>) to 10000000, not 10000001");
     interrupt_raise();
     refuse("text", 300, "interrupted");
     interrupt_clear();

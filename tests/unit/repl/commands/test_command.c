@@ -249,11 +249,11 @@ static void bad_lines_are_explained(void **state)
     assert_refused(r, "convert a b --all", "convert does not take --all");
     assert_refused(r, "convert a b --frce", "did you mean force?");
     assert_refused(r, "convert a b --dtype fp7",
-                   "dtype is fp7, must be auto, fp16, fp32, q8 or bf16");
+                   "dtype must be auto, fp16, fp32, q8 or bf16, not fp7");
     assert_refused(r, "save x", "no model");
     assert_refused(r, "continue", "no model");
     assert_refused(r, "load", "which model?");
-    assert_refused(r, "set top_p 2", "top_p is 2, must be 0 to 1");
+    assert_refused(r, "set top_p 2", "top_p must be 0 to 1, not 2");
     assert_refused(r, "set topp 1", "did you mean top_p?");
     assert_refused(r, "set force on", "force is for one command");
     assert_refused(r, "set kernels sse9", "kernels");

@@ -52,7 +52,7 @@ static void json_lines_are_read(void **state)
         {"{\"prompt\": \"a\", \"prompt\": \"b\"}", "not JSON: duplicate"},
         {"{\"prompt\": \"a\", \"tempature\": 1}", "did you mean temperature?"},
         {"{\"prompt\": \"a\", \"threads\": 1}", "threads cannot be given for a single line"},
-        {"{\"prompt\": \"a\", \"top_p\": 7}", "top_p is 7, must be 0 to 1"},
+        {"{\"prompt\": \"a\", \"top_p\": 7}", "top_p must be 0 to 1, not 7"},
         {"{\"prompt\": \"a\", \"top_p\": null}", "top_p must be a text, a number"},
         {"{\"ids\": [1, -2]}", "ids[1] is not a token ID"},
         {"{\"ids\": [1], \"prompt\": \"a\"}", "give one"},

@@ -181,7 +181,7 @@ static void origins_hide_each_other(void **state)
     assert_int_equal(
         options_set(o, settings_table_find(&options_table, "greedy"), ORIGIN_SET, "banana"),
         ERR_RANGE);
-    assert_string_equal(err_text(), "greedy is banana, must be on or off");
+    assert_string_equal(err_text(), "greedy must be on or off, not banana");
 }
 
 static void words_become_options(void **state)
@@ -227,8 +227,8 @@ static void bad_words_are_named(void **state)
         {"--top-k", NULL, "--top-k needs a value"},
         {"-n", NULL, "-n needs a value"},
         {"-Z", NULL, "there is no option -Z"},
-        {"--top-k=x", NULL, "top_k is x, must be a whole number, 0 to"},
-        {"--verbose=\033[2J", NULL, "verbose is \\x1b[2J, must be on or off"},
+        {"--top-k=x", NULL, "top_k must be a whole number, 0 to"},
+        {"--verbose=\033[2J", NULL, "verbose must be on or off, not \\x1b[2J"},
         {"--no-such", NULL, "there is no setting no_such"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -270,7 +270,7 @@ static void bad_yaml_changes_nothing(void **state)
     struct options *o = *state;
     static const char *const cases[][2] = {
         {"top_p: 0.5\ntopk: 1\n", "settings.yaml line 2: there is no setting topk; did you mean"},
-        {"top_p: 0.5\n\ntop_k: many\n", "settings.yaml line 3: top_k is many, must be a whole"},
+        {"top_p: 0.5\n\ntop_k: many\n", "settings.yaml line 3: top_k must be a whole"},
         {"top_p: 0.5\ntop_p: 0.6\n", "line 2: top_p is given twice"},
         {"top_p: 0.5\nstop: [a, b]\n", "line 2: stop: expected one value, not a list"},
         {"top_p: 0.5\nstop: {a: b}\n", "line 2: stop: expected one value"},
@@ -281,7 +281,7 @@ static void bad_yaml_changes_nothing(void **state)
         {"top_p: 0.5\nprompt: x\n", "line 2: prompt is for one command"},
         {"? [a]\n: b\n", "line 1: expected the name of a setting"},
         {"top_p: &a 0.5\ntop_k: *a\n", "line 2: top_k: expected one value"},
-        {"top_p: 0.5\ngreedy: maybe\n", "line 2: greedy is maybe, must be on or off"},
+        {"top_p: 0.5\ngreedy: maybe\n", "line 2: greedy must be on or off, not maybe"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int rc = yaml(o, ORIGIN_USER_FILE, cases[i][0]);
@@ -314,7 +314,7 @@ static void stored_settings_never_stand_in_the_way(void **state)
         const char *said;
     } rows[] = {
         {"top_p: 0.5\ntop_k: -1\nmin_p: 0.1\n", NULL, NULL, "min_p", "0.1",
-         "x.yaml line 2: top_k is -1, must be a whole number, 0 to 10000000: left out\n"},
+         "x.yaml line 2: top_k must be a whole number, 0 to 10000000, not -1: left out\n"},
         {"temprature: 1\nsave_samples: /x\ntop_k: 3\ntop_k: 4\n", NULL, NULL, "top_k", "3",
          "x.yaml line 1: there is no setting temprature; did you mean temperature?: left out\n"
          "x.yaml line 2: save_samples is not to be set from there: left out\n"
@@ -324,13 +324,12 @@ static void stored_settings_never_stand_in_the_way(void **state)
          "search "
          "exclude each other: penalty_alpha is left out\n"},
         {"num_beams: 4\nnum_return_sequences: 5\n", NULL, NULL, "num_beams", "4",
-         "x.yaml line 2: num_return_sequences is 5, must be at most num_beams, which is 4: "
+         "x.yaml line 2: num_return_sequences must be at most num_beams (4), not 5: "
          "num_return_sequences is "
          "left out\n"},
         {"penalty_alpha: 0.6\n", NULL, NULL, "penalty_alpha", "0",
-         "x.yaml line 1: top_k is 0, must be 2 to 512 for contrastive search: penalty_alpha is "
-         "left "
-         "out\n"},
+         "x.yaml line 1: top_k must be 2 to 512 for contrastive search, not 0: penalty_alpha is "
+         "left out\n"},
         {"penalty_alpha: 0.6\ntop_k: 4\n", "num_beams", "3", "num_beams", "3",
          "x.yaml line 1: num_beams is 3 and penalty_alpha is 0.6: beam search and contrastive "
          "search "
@@ -365,8 +364,8 @@ static void stored_settings_never_stand_in_the_way(void **state)
     from.text = "top_p: 0.5\ntop_k: -1\n";
     from.n = strlen(from.text);
     assert_ok(options_read_stored(o, &from));
-    assert_string_equal(buf_text(&left_out), "x.yaml: top_k is -1, must be a whole number, 0 to "
-                                             "10000000: left out\n");
+    assert_string_equal(buf_text(&left_out), "x.yaml: top_k must be a whole number, 0 to "
+                                             "10000000, not -1: left out\n");
     from.derived = false;
     /* The user's own stay, and are refused. */
     left_out.n = 0;
@@ -448,7 +447,7 @@ static void a_files_value_gives_way(void **state)
     set(o, "penalty_alpha", ORIGIN_SET, "0.6");
     left_out.n = 0;
     assert_fails(options_check_answers(o, take_sentence), ERR_RANGE,
-                 "x.json: top_k is 1, must be 2 to 512 for contrastive search");
+                 "x.json: top_k must be 2 to 512 for contrastive search, not 1");
     assert_int_equal(left_out.n, 0);
     buf_release(&left_out);
 }

@@ -27,11 +27,8 @@ static struct tokenizer *letters(void)
                                          "\xc4\xa0"
                                          "a"};
     static const char *const merges[] = {"a b", "b :", "\xc4\xa0 a"};
-    const struct vocab v = {.n_tokens = 9,
-                            .tokens = tokens,
-                            .n_merges = 3,
-                            .merges = merges,
-                            .eos = TOKEN_NONE};
+    const struct vocab v = {
+        .n_tokens = 9, .tokens = tokens, .n_merges = 3, .merges = merges, .eos = TOKEN_NONE};
     struct tokenizer *t;
     assert_ok(tokenizer_new(&t, &v));
     return t;
@@ -123,16 +120,16 @@ static void test_logit_bias_refuses(void **state)
     static const struct {
         char *text, *sentence;
     } bad[] = {
-        {"7", "logit_bias: \"7\", expected id:bias"},
-        {"1:2,x:1", "logit_bias: \"x:1\", expected id:bias"},
-        {"1:2,", "logit_bias: \"\", expected id:bias"},
-        {"1:2;3:4", "logit_bias: \"1:2;3:4\", expected id:bias"},
-        {"50257:1", "logit_bias: id 50257, expected 0 to 9"},
-        {"-1:1", "logit_bias: id -1, expected 0 to 9"},
-        {"99999999999999999999:1", "logit_bias: id 9223372036854775807, expected 0 to 9"},
-        {"1:nan", "logit_bias: \"1:nan\", expected a finite bias, or -inf for a ban"},
-        {"1:inf", "logit_bias: \"1:inf\", expected a finite bias, or -inf for a ban"},
-        {"1:1e99", "logit_bias: \"1:1e99\", expected a finite bias, or -inf for a ban"},
+        {"7", "logit_bias must be ID:BIAS pairs, not \"7\""},
+        {"1:2,x:1", "logit_bias must be ID:BIAS pairs, not \"x:1\""},
+        {"1:2,", "logit_bias must be ID:BIAS pairs, not \"\""},
+        {"1:2;3:4", "logit_bias must be ID:BIAS pairs, not \"1:2;3:4\""},
+        {"50257:1", "logit_bias must have IDs of 0 to 9, not 50257"},
+        {"-1:1", "logit_bias must have IDs of 0 to 9, not -1"},
+        {"99999999999999999999:1", "logit_bias must have IDs of 0 to 9, not 9223372036854775807"},
+        {"1:nan", "logit_bias must have finite biases, or -inf for a ban, not \"1:nan\""},
+        {"1:inf", "logit_bias must have finite biases, or -inf for a ban, not \"1:inf\""},
+        {"1:1e99", "logit_bias must have finite biases, or -inf for a ban, not \"1:1e99\""},
     };
     struct sampler_config c;
     sampler_config_init(&c);
@@ -140,7 +137,7 @@ static void test_logit_bias_refuses(void **state)
         struct sampler *s;
         c.logit_bias = bad[i].text;
         assert_int_equal(sampler_new(&s, &c, 10, 16, NULL, NULL), ERR_RANGE);
-        if (strstr(bad[i].sentence, "expected 0 to") == NULL || sampler_config_check(&c) == 0)
+        if (strstr(bad[i].sentence, "IDs of 0 to") == NULL || sampler_config_check(&c) == 0)
             assert_string_equal((sampler_new(&s, &c, 10, 16, NULL, NULL), err_text()),
                                 bad[i].sentence);
         assert_null(s);

@@ -240,19 +240,22 @@ static void test_refuses(void **state)
         assert_string_equal(err_text(), text);                                                     \
         assert_null(s);                                                                            \
     } while (0)
-    BAD(temperature, -1, "temperature is -1, expected a finite number at least 0");
-    BAD(temperature, INFINITY, "temperature is inf, expected a finite number at least 0");
-    BAD(top_p, 1.5f, "top_p is 1.5, expected at least 0 and at most 1");
-    BAD(top_k, -3, "top_k is -3, expected 0 or more");
-    BAD(typical_p, 0, "typical_p is 0, expected more than 0 and at most 1");
-    BAD(xtc_threshold, 0.6f, "xtc_threshold is 0.6, expected at least 0 and at most 0.5");
-    BAD(mirostat, 3, "mirostat is 3, expected 0 to 2");
-    BAD(repetition_penalty, 0, "repetition_penalty is 0, expected a finite number more than 0");
-    BAD(frequency_penalty, 101, "frequency_penalty is 101, expected at least -100 and at most 100");
-    BAD(penalty_window, -2, "penalty_window is -2, expected -1 or more");
-    BAD(draw, -1, "draw is -1, expected 0 or more");
-    BAD(chain, "temperature,topp", "chain: unknown stage \"topp\", did you mean top_p?");
-    BAD(chain, "qqqqqqq", "chain: unknown stage \"qqqqqqq\", expected some of " SAMPLER_CHAIN);
+    BAD(temperature, -1, "temperature must be finite and at least 0, not -1");
+    BAD(temperature, INFINITY, "temperature must be finite and at least 0, not inf");
+    BAD(top_p, 1.5f, "top_p must be at least 0 and at most 1, not 1.5");
+    BAD(top_k, -3, "top_k must be 0 or more, not -3");
+    BAD(typical_p, 0, "typical_p must be more than 0 and at most 1, not 0");
+    BAD(xtc_threshold, 0.6f, "xtc_threshold must be at least 0 and at most 0.5, not 0.6");
+    BAD(mirostat, 3, "mirostat must be 0 to 2, not 3");
+    BAD(repetition_penalty, 0, "repetition_penalty must be finite and more than 0, not 0");
+    BAD(frequency_penalty, 101, "frequency_penalty must be at least -100 and at most 100, not 101");
+    BAD(penalty_window, -2, "penalty_window must be -1 or more, not -2");
+    BAD(draw, -1, "draw must be 0 or more, not -1");
+    BAD(chain, "temperature,topp", "chain has no stage topp; did you mean top_p?");
+    BAD(chain, "qqqqqqq",
+        "chain has no stage qqqqqqq; the stages are logit_bias, penalties, dry, no_repeat_ngram, "
+        "bad_words, min_new_tokens, temperature, top_k, top_p, min_p, typical_p, top_n_sigma, xtc, "
+        "topk_uniform, mirostat");
     BAD(chain, "xtc,xtc", "chain: stage xtc is there twice");
     BAD(bad_words, "a\\", "bad_words: unknown escape \\ in \"a\\\": write \\\\ for a backslash");
 #define NOT_A_NUMBER(field)                                                                        \
@@ -260,7 +263,7 @@ static void test_refuses(void **state)
         struct sampler_config c = plain();                                                         \
         c.field = NAN;                                                                             \
         assert_int_equal(sampler_config_check(&c), ERR_RANGE);                                     \
-        assert_non_null(strstr(err_text(), #field " is "));                                        \
+        assert_non_null(strstr(err_text(), #field " must be "));                                   \
     } while (0)
     NOT_A_NUMBER(temperature);
     NOT_A_NUMBER(dynatemp_range);

@@ -155,20 +155,20 @@ static void bad_files_change_nothing(void **state)
     static const char *const cases[][2] = {
         {"training:\n  stepps: 3\n", "my.yaml line 2: there is no setting training.stepps; did "
                                      "you mean training.steps?"},
-        {"steps: 5\ntraining:\n  seed: -1\n", "my.yaml line 3: seed is -1, must be a whole"},
+        {"steps: 5\ntraining:\n  seed: -1\n", "my.yaml line 3: seed must be a whole"},
         {"steps: 5\nsteps: 6\n", "my.yaml line 2: training.steps is given twice"},
         {"steps: 5\ntraining:\n  steps: 6\n", "line 3: training.steps is given twice"},
         {"steps: 5\ntrainig:\n  steps: 6\n", "line 3: there is no section trainig; did you mean "
                                              "training?"},
         {"steps: 5\nlearning_rate: nan\n",
-         "line 2: learning_rate is nan, must be auto or 0 to 1000"},
+         "line 2: learning_rate must be auto or 0 to 1000, not nan"},
         {"steps: 5\noptimizer: {optimizer: sgd}\n", "must be adamw, adam, lamb or muon"},
         {"steps: 5\ntraining: {seed: {a: 1}}\n", "line 2: seed: expected one value, not a mapping"},
         {"training: 5\n", "line 1: training is a section: its settings stand under it"},
-        {"steps: 5\nbeta1: 1\n", "beta1 is 1, must be 0 to 0.9999999"},
-        {"steps: 5.5\n", "steps is 5.5, must be a whole number"},
+        {"steps: 5\nbeta1: 1\n", "beta1 must be 0 to 0.9999999, not 1"},
+        {"steps: 5.5\n", "steps must be a whole number"},
         {"steps\n", "expected settings as"},
-        {"steps: 5\nlog_every: 0\n", "log_every is 0"},
+        {"steps: 5\nlog_every: 0\n", "log_every must be a whole number, 1 to 1000000000, not 0"},
         {"steps: 5\n\tx: 1\n", "my.yaml line 2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -176,7 +176,7 @@ static void bad_files_change_nothing(void **state)
         assert_value(c, "steps", "0");
         assert_int_equal(origin(c, "steps"), ORIGIN_BUILT_IN);
     }
-    assert_says(words(c, "steps=5", "seed=x"), "seed is x");
+    assert_says(words(c, "steps=5", "seed=x"), ", not x");
     assert_value(c, "steps", "0");
     assert_says(words(c, "steps=5", "finetun"), "did you mean finetune?");
     assert_value(c, "steps", "0");
@@ -210,13 +210,13 @@ static void bad_sources_are_named(void **state)
         {"data: [{path: a, colour: 1}]\n",
          "my.yaml line 1: there is no colour in an item of the list"},
         {"data:\n- path: a\n- path: b\n  weight: -1\n",
-         "my.yaml line 4: weight is -1, must be 0 to 1000000000"},
-        {"data:\n- {path: a, weight: .nan}\n", "my.yaml line 2: weight is .nan, must be a number"},
+         "my.yaml line 4: weight must be 0 to 1000000000, not -1"},
+        {"data:\n- {path: a, weight: .nan}\n", "my.yaml line 2: weight must be a number"},
         {"data:\n- {path: a, weight: nan}\n",
-         "my.yaml line 2: weight is nan, must be 0 to 1000000000"},
-        {"data:\n- {path: a, from: 1.5}\n", "my.yaml line 2: from is 1.5, must be 0 to 1 (a "
+         "my.yaml line 2: weight must be 0 to 1000000000, not nan"},
+        {"data:\n- {path: a, from: 1.5}\n", "my.yaml line 2: from must be 0 to 1 (a "
                                             "fraction of the run) or a whole step above 1"},
-        {"data:\n- {path: a, until: later}\n", "my.yaml line 2: until is later, must be a number"},
+        {"data:\n- {path: a, until: later}\n", "my.yaml line 2: until must be a number"},
         {"data:\n- {weight: 1}\n", "my.yaml line 2: path is missing"},
         {"data:\n- {path: ''}\n", "my.yaml line 2: path is empty"},
         {"data:\n- {path: a, path: b}\n", "my.yaml line 2: path is given twice"},
@@ -231,7 +231,7 @@ static void bad_sources_are_named(void **state)
         assert_says(read_text(c, cases[i][0]), cases[i][1]);
         assert_value(c, "data.data", "");
     }
-    assert_says(words(c, "data=a:-1", NULL), "data: a:-1: weight is -1, must be 0 to 1000000000");
+    assert_says(words(c, "data=a:-1", NULL), "data: a:-1: weight must be 0 to 1000000000, not -1");
     assert_value(c, "data.data", "");
 }
 
@@ -264,27 +264,27 @@ static void what_does_not_go_together_names_its_lines(void **state)
     struct run_config *c = *state;
     static const char *const cases[][3] = {
         {"steps: 5\nsequence_length: 2000\n", NULL,
-         "my.yaml line 2: sequence_length is 2000, must be at most"},
+         "my.yaml line 2: sequence_length must be at most"},
         {"min_learning_rate: 0.5\n", "learning_rate=0.5", NULL},
         {"learning_rate: 0.1\nmin_learning_rate: 0.5\n", NULL,
-         "my.yaml line 2 and my.yaml line 1: min_learning_rate is 0.5, must be at most "
-         "learning_rate, 0.1"},
+         "my.yaml line 2 and my.yaml line 1: min_learning_rate must be at most "
+         "learning_rate (0.1), not 0.5"},
         {"learning_rate: 0.1\n", "min_learning_rate=0.5",
-         "min_learning_rate=0.5 and my.yaml line 1: min_learning_rate is 0.5, must be"},
+         "min_learning_rate=0.5 and my.yaml line 1: min_learning_rate must be"},
         {"warmup_init: 3\n", NULL,
-         "my.yaml line 1: warmup_init is 3, must be at most learning_rate, 0.0003"},
+         "my.yaml line 1: warmup_init must be at most learning_rate (0.0003), not 3"},
         {"training:\n  global_batch_size: 6\n", "micro_batch_size=4",
-         "my.yaml line 2 and micro_batch_size=4: global_batch_size is 6, must be a multiple"},
+         "my.yaml line 2 and micro_batch_size=4: global_batch_size must be a multiple"},
         {"global_batch_size: 6\nmicro_batch_size: 2\ngradient_accumulation: 2\n", NULL,
          "my.yaml line 2 and my.yaml line 3 and my.yaml line 1: micro_batch_size 2 x"},
-        {"\ndropout: -0.5\n", NULL, "my.yaml line 2: dropout is -0.5, must be"},
+        {"\ndropout: -0.5\n", NULL, "my.yaml line 2: dropout must be"},
         {"eval: perplexities\n", NULL, "my.yaml line 1: there is no evaluation perplexities"},
         {"lora: {rank: 4,\n target_modules: c_atn}\n", NULL,
          "my.yaml line 2: target_modules has c_atn"},
         {"recompute: 3-99\n", NULL, "my.yaml line 1: recompute is 3-99, the model has layers"},
-        {"loss_scaling: 1e-9\n", NULL, "my.yaml line 1: loss_scaling is 1e-09, must be 0 or"},
+        {"loss_scaling: 1e-9\n", NULL, "my.yaml line 1: loss_scaling must be 0 or"},
         {"devices: 2\n", NULL,
-         "my.yaml line 1: replicas is 2, must be at most gradient_blocks, 1: with "
+         "my.yaml line 1: replicas must be at most gradient_blocks (1), not 2: with "
          "gradient_blocks=2 micro_batch_size=2 gradient_accumulation=2 the results are the same "
          "for "
          "1 to 2 replicas"},
@@ -292,11 +292,11 @@ static void what_does_not_go_together_names_its_lines(void **state)
          "my.yaml line 1: half_partials is on, but gradient_blocks is 1, and a single block is not "
          "added to others: gradient_blocks=2 or more"},
         {"matmul_precision: bf16\nsequence_length: 45\n", NULL,
-         "my.yaml line 2 and my.yaml line 1: sequence_length is 45, must be a multiple of 32 for "
-         "matmul_precision=bfloat16: 32"},
+         "my.yaml line 2 and my.yaml line 1: sequence_length must be a multiple of 32 for "
+         "matmul_precision=bfloat16, not 45; try 32"},
         {"matmul_precision: medium\nsequence_length: 64\nserialized_seq_len: 100\n", NULL,
-         "my.yaml line 3 and my.yaml line 1: serialized_seq_len is 100, must be a multiple of 32 "
-         "for matmul_precision=bfloat16: 96"},
+         "my.yaml line 3 and my.yaml line 1: serialized_seq_len must be a multiple of 32 "
+         "for matmul_precision=bfloat16, not 100; try 96"},
         {"matmul_precision: bfloat16\nmatrices: openblas\n", NULL,
          "my.yaml line 2 and my.yaml line 1: OpenBLAS multiplies in float32: matrices=auto, or "
          "matmul_precision=float32"},
@@ -310,7 +310,7 @@ static void what_does_not_go_together_names_its_lines(void **state)
          "my.yaml line 2: rts_activations is on, but recompute is none, and the inputs of "
          "recomputed layers alone are divided: recompute=all, or rts_activations=off"},
         {"embedding_serialization_factor: 65536\n", NULL,
-         "my.yaml line 1: embedding_serialization_factor is 65536, must be at most"},
+         "my.yaml line 1: embedding_serialization_factor must be at most"},
     };
     struct config shape;
     config_init(&shape);
@@ -334,8 +334,9 @@ static void what_does_not_go_together_names_its_lines(void **state)
     run_config_release(c);
     assert_ok(run_config_init(c));
     assert_ok(words(c, "warmup_init=3", NULL));
-    assert_says(run_config_resolve(c, &shape), "warmup_init is 3, must be");
-    assert_int_equal(strncmp(err_text(), "warmup_init is 3", 16), 0);
+    assert_says(run_config_resolve(c, &shape),
+                "warmup_init must be at most learning_rate (0.0003), not 3");
+    assert_int_equal(strncmp(err_text(), "warmup_init must", 16), 0);
 }
 
 /* What a checkpoint keeps gives the same configuration back. */
@@ -403,7 +404,7 @@ static void batches_must_agree(void **state)
         {{"micro_batch_size=6", "global_batch_size=64"},
          0,
          0,
-         "global_batch_size is 64, must be a multiple of micro_batch_size, 6"},
+         "global_batch_size must be a multiple of micro_batch_size (6), not 64"},
         {{"micro_batch_size=4", "global_batch_size=64", "gradient_accumulation=3"},
          0,
          0,
@@ -412,27 +413,30 @@ static void batches_must_agree(void **state)
         {{"devices=8"},
          0,
          0,
-         "replicas is 8, must be at most gradient_blocks, 1: with gradient_blocks=8 the results"},
+         "replicas must be at most gradient_blocks (1), not 8: with gradient_blocks=8 the results"},
         {{"replicas=2", "micro_batch_size=4"},
          0,
          0,
          "with gradient_blocks=2 micro_batch_size=2 gradient_accumulation=2 the results"},
-        {{"replicas=2", "micro_batch_size=3"}, 0, 0, "1: with gradient_blocks=2 the results"},
+        {{"replicas=2", "micro_batch_size=3"}, 0, 0, "not 2: with gradient_blocks=2 the results"},
         {{"gradient_blocks=2", "micro_batch_size=2", "gradient_accumulation=2"}, 4, 2, NULL},
         {{"gradient_blocks=3", "micro_batch_size=6", "gradient_accumulation=2"},
          0,
          0,
          "blocks: micro_batch_size=4 gradient_accumulation=3, or gradient_blocks=2"},
         {{"gradient_blocks=3", "micro_batch_size=4"}, 0, 0, "so many blocks: gradient_blocks=1"},
-        {{"sequence_length=2000"}, 0, 0, "sequence_length is 2000, must be at most 1024"},
+        {{"sequence_length=2000"},
+         0,
+         0,
+         "sequence_length must be at most 1024 (the model's context), not 2000"},
         {{"embedding_serialization_factor=65000"},
          0,
          0,
-         "is 65000, must be at most 50257, the vocabulary"},
+         "must be at most 50257 (the vocabulary), not 65000"},
         {{"learning_rate=1e-5", "min_learning_rate=3e-5"},
          0,
          0,
-         "min_learning_rate is 3e-5, must be at most learning_rate, 1e-5"},
+         "min_learning_rate must be at most learning_rate (1e-5), not 3e-5"},
     };
     struct config shape;
     config_init(&shape);
@@ -526,8 +530,7 @@ static void the_least_rate_follows(void **state)
     assert_ok(run_config_resolve(c, &shape));
     assert_true(fabs(c->schedule.min_learning_rate / 1e-6 - 1) < 1e-12);
     assert_ok(words(c, "min_learning_rate=2e-5", NULL));
-    assert_says(run_config_resolve(c, &shape),
-                "min_learning_rate is 2e-5, must be at most learning_rate");
+    assert_says(run_config_resolve(c, &shape), "min_learning_rate must be at most learning_rate");
     assert_ok(words(c, "learning_rate=3e-6", NULL));
     assert_ok(run_config_resolve(c, &shape));
     assert_true(fabs(c->schedule.min_learning_rate / 3e-7 - 1) < 1e-12);
@@ -545,9 +548,9 @@ static void dropout_has_one_name_for_all(void **state)
     assert_true(step.dropout.embd == 0.25f && step.dropout.attn == 0 &&
                 step.dropout.resid == 0.25f);
     assert_ok(words(c, "attn_pdrop=-0.5", NULL));
-    assert_says(run_config_resolve(c, &shape), "attn_pdrop is -0.5, must be -1 or 0 to 0.99");
+    assert_says(run_config_resolve(c, &shape), "attn_pdrop must be -1 or 0 to 0.99, not -0.5");
     assert_ok(words(c, "attn_pdrop=-1", "dropout=-0.5"));
-    assert_says(run_config_resolve(c, &shape), "dropout is -0.5, must be -1 or 0 to 0.99");
+    assert_says(run_config_resolve(c, &shape), "dropout must be -1 or 0 to 0.99, not -0.5");
 }
 
 /* What is not said follows from the precision; what is said stays. */
@@ -897,7 +900,7 @@ static void muon_is_refused(void **state)
     assert_ok(words(c, "gradient_blocks=2", "momentum=0.9"));
     assert_ok(run_config_resolve(c, &shape));
     assert_true(c->optimizer.momentum == 0.9f);
-    assert_says(words(c, "momentum=1", NULL), "momentum is 1, must be 0 to 0.9999999");
+    assert_says(words(c, "momentum=1", NULL), "momentum must be 0 to 0.9999999, not 1");
 }
 
 /* learning_rate=auto and epochs=auto, for a model of this shape. */

@@ -81,22 +81,22 @@ static void bad_numbers_are_named(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"a:-1", "a:-1: weight is -1, must be 0 to 1000000000"},
-        {"a:nan", "a:nan: weight is NaN, must be 0 to 1000000000"},
-        {"a:-nan", "a:-nan: weight is NaN, must be 0 to 1000000000"},
-        {"a:inf", "a:inf: weight is inf, must be 0 to 1000000000"},
-        {"a:1e300", "a:1e300: weight is 1e+300, must be 0 to 1000000000"},
+        {"a:-1", "a:-1: weight must be 0 to 1000000000, not -1"},
+        {"a:nan", "a:nan: weight must be 0 to 1000000000, not NaN"},
+        {"a:-nan", "a:-nan: weight must be 0 to 1000000000, not NaN"},
+        {"a:inf", "a:inf: weight must be 0 to 1000000000, not inf"},
+        {"a:1e300", "a:1e300: weight must be 0 to 1000000000, not 1e+300"},
         {"a:1:nan..",
-         "a:1:nan..: from is NaN, must be 0 to 1 (a fraction of the run) or a whole step above 1"},
+         "a:1:nan..: from must be 0 to 1 (a fraction of the run) or a whole step above 1, not NaN"},
         {"a:1:-1..2",
-         "a:1:-1..2: from is -1, must be 0 to 1 (a fraction of the run) or a whole step above 1"},
-        {"a:1:..1.5",
-         "a:1:..1.5: until is 1.5, must be 0 to 1 (a fraction of the run) or a whole step above 1"},
-        {"a:1:..nan",
-         "a:1:..nan: until is NaN, must be 0 to 1 (a fraction of the run) or a whole step above 1"},
-        {"a:1:0.5..0.5", "a:1:0.5..0.5: until is 0.5, must be greater than from, 0.5"},
-        {"a:1:9..8", "a:1:9..8: until is 8, must be greater than from, 9"},
-        {"a:1:..0", "a:1:..0: until is 0, must be greater than from, 0"},
+         "a:1:-1..2: from must be 0 to 1 (a fraction of the run) or a whole step above 1, not -1"},
+        {"a:1:..1.5", "a:1:..1.5: until must be 0 to 1 (a fraction of the run) or a whole step "
+                      "above 1, not 1.5"},
+        {"a:1:..nan", "a:1:..nan: until must be 0 to 1 (a fraction of the run) or a whole step "
+                      "above 1, not NaN"},
+        {"a:1:0.5..0.5", "a:1:0.5..0.5: until must be greater than from (0.5), not 0.5"},
+        {"a:1:9..8", "a:1:9..8: until must be greater than from (9), not 8"},
+        {"a:1:..0", "a:1:..0: until must be greater than from (0), not 0"},
         {"a:1,b", "a has a weight and b has none: give a weight to each source or to none"},
         {"a,b:1", "b has a weight and a has none: give a weight to each source or to none"},
     };

@@ -149,7 +149,7 @@ static void megatron_is_128_every_32(void **state)
     eval_config_init(&c);
     c.like = EVAL_MEGATRON;
     assert_int_equal(measure(&r, "wikitext", &c, "tests/golden/eval/wiki.txt", 1), ERR_RANGE);
-    assert_string_equal(err_text(), "seq_length is 128, must be at most 80, the model's context");
+    assert_string_equal(err_text(), "seq_length must be at most 80 (the model's context), not 128");
     c.seq_length = 64;
     assert_ok(measure(&r, "wikitext", &c, "tests/golden/eval/wiki.txt", 1));
     assert_non_null(strstr(r.definition, "windows of 64 every 32"));
@@ -258,10 +258,10 @@ static void every_bad_file_has_a_sentence(void **state)
          "DIR/file has 0 tokens; two are needed, one to predict the other"},
         {"wikitext", "a", 1, 0, 0, ERR_RANGE,
          "DIR/file has 1 token; two are needed, one to predict the other"},
-        {"wikitext", "ab cd", 5, 0, 81, ERR_RANGE, "overlap is 81, must be 1 to seq_length, 80"},
+        {"wikitext", "ab cd", 5, 0, 81, ERR_RANGE, "overlap must be 1 to seq_length (80), not 81"},
         {"wikitext", "ab cd", 5, 81, 0, ERR_RANGE,
-         "seq_length is 81, must be at most 80, the model's context"},
-        {"text", "ab cd", 5, 4, 5, ERR_RANGE, "last_n is 5, must be 1 to seq_length, 4"},
+         "seq_length must be at most 80 (the model's context), not 81"},
+        {"text", "ab cd", 5, 4, 5, ERR_RANGE, "last_n must be 1 to seq_length (4), not 5"},
         {"text", "", 0, 0, 0, ERR_FORMAT, NULL},
         {"lambada", "", 0, 0, 0, ERR_RANGE, "DIR/file has no passage that can be scored, of 0"},
         {"lambada", "\n \n", 3, 0, 0, ERR_RANGE,

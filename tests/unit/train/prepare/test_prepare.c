@@ -354,7 +354,7 @@ static void what_cannot_be_is_said(void **state)
         "split=0.5,0.6", "split=0.5,0.5,", "split=x", "split=-1,2", "split=0.25,0.25,0.25,0.25",
         "split=nan"};
     for (size_t i = 0; i < sizeof splits / sizeof *splits; i++)
-        assert_fails(prepare(&r, "a.txt", "o", WORDS(splits[i]), NULL), ERR_RANGE, "split is");
+        assert_fails(prepare(&r, "a.txt", "o", WORDS(splits[i]), NULL), ERR_RANGE, "split must be");
     assert_fails(prepare(&r, "a.txt", "o", WORDS("min_length=100"), NULL), ERR_RANGE,
                  "all documents are shorter");
     data_text("empty.jsonl", "{\"text\": \"\"}\n");

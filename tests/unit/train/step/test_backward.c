@@ -221,8 +221,8 @@ static void gradients_are_pytorchs(void **state)
     compare_heads("more-heads", 3, 17);
 }
 
-/* A factor that float32 and float64 round differently is off by 2^-9; without rounding logits are off
- * by 5e-3 and gradients by as much. */
+/* A factor that float32 and float64 round differently is off by 2^-9; without rounding logits are
+ * off by 5e-3 and gradients by as much. */
 static void gradients_are_pytorchs_in_bfloat16(void **state)
 {
     (void)state;
@@ -556,7 +556,7 @@ static void what_does_not_fit_is_refused(void **state)
     open_fixture(&x, true, ACTIVATION_GELU_TANH);
     struct step_config s = plain(0);
     assert_int_equal(step_new(&step, &x.w, &s), ERR_RANGE);
-    assert_string_equal(err_text(), "the micro-batch is 0 sequences, must be 1 or more");
+    assert_string_equal(err_text(), "the micro-batch must be 1 sequence or more, not 0");
     s = plain(1);
     s.length = 73;
     assert_int_equal(step_new(&step, &x.w, &s), ERR_RANGE);
@@ -564,7 +564,7 @@ static void what_does_not_fit_is_refused(void **state)
     s = plain(1);
     s.dropout.attn = 1;
     assert_int_equal(step_new(&step, &x.w, &s), ERR_RANGE);
-    assert_string_equal(err_text(), "dropout of attention is 1, must be at least 0 and below 1");
+    assert_string_equal(err_text(), "dropout of attention must be at least 0 and below 1, not 1");
     static const char *const bad[] = {
         "", "some", "0,", "1-", "0 1", "-1", "2", "1-0", "0-99999999999999999999"};
     for (int i = 0; i < 9; i++) {

@@ -100,6 +100,15 @@ static int take_over(struct request *q, const char *word)
     return 0;
 }
 
+/* A curve may have any name; one with an ending is meant as a file. more: what there is. */
+static int refuse_word(const char *word, const char *more)
+{
+    const char *dot = strrchr(word, '.'), *slash = strrchr(word, '/');
+    if (dot != NULL && dot > word && dot[-1] != '/' && (slash == NULL || dot > slash))
+        more = "; a picture is FILE.svg or FILE.png";
+    return err_set(ERR_MISSING, "no curve, picture or run's folder %s%s", file_quote(word), more);
+}
+
 /* A curve may have any name: what the run has is known when it was read. */
 static int take_word(struct request *q, const char *word)
 {
@@ -115,7 +124,7 @@ static int take_word(struct request *q, const char *word)
         return take_path(q, path, picture);
     mem_free(path);
     if (far)
-        return err_set(ERR_RANGE, "no curve, picture or run's folder %s", file_quote(word));
+        return refuse_word(word, "");
     if (q->n_series == MAX_CURVES)
         return err_set(ERR_RANGE, "at most %d curves in one picture", MAX_CURVES);
     q->series[q->n_series++].name = word;
@@ -212,8 +221,10 @@ static int refuse_curve(const struct request *q, const char *named, const char *
     if (near != NULL)
         return err_set(ERR_MISSING, "no curve, picture or run's folder %s; did you mean %s?",
                        file_quote(named), near);
-    return err_set(ERR_MISSING, "no curve, picture or run's folder %s; the run has %s",
-                   file_quote(named), all);
+    char *more = mem_sprintf("; the run has %s", all);
+    const int rc = more == NULL ? ERR_NOMEM : refuse_word(named, more);
+    mem_free(more);
+    return rc;
 }
 
 /* Whether what was asked for is in the run's file. */

@@ -27,6 +27,8 @@ is "a name that no line has" "no curve, picture or run's folder speed; the run h
 is "in numbers" "no curve, picture or run's folder grad_norms; the run has $there" "$(plot grad_norms one)"
 is "an axis that no line has" "the run has no machine_hours to plot over; it has $there" \
     "$(plot loss over=machine_hours one)"
+is "a file that is no picture" "no curve, picture or run's folder x.pdf; a picture is FILE.svg or FILE.png" \
+    "$(plot x.pdf one)"
 is "a path that is none" "no curve, picture or run's folder ./three" "$(plot loss ./three)"
 is "a run without a line" "there is nothing to plot yet" "$(plot loss bare)"
 has "a folder with the name of a curve is none" "loss 6" "$(plot loss one)"

@@ -47,7 +47,7 @@ static int parse_why(struct why *w, const struct call *c)
     w->answer = 1;
     if (c->n > 0 && strcmp(c->words[0], "answer") == 0) {
         if (c->n < 2 || !parse_number(c->words[1], &w->answer))
-            return err_set(ERR_RANGE, "which answer? :why answer 2 explains the second");
+            return err_set(ERR_RANGE, "which answer? `:why answer 2` explains the second");
         at = 2;
     }
     if (c->n > at + 1)
@@ -79,7 +79,7 @@ static int take_text(struct why *w)
     }
     const token_id *prompt = turn_prompt(w->turn, text, &w->start);
     if (w->answer > w->turn->n_answers)
-        return err_set(ERR_RANGE, "there is no answer %ld, the last prompt has %d", w->answer,
+        return err_set(ERR_RANGE, "there is no answer %ld; the last prompt has %d", w->answer,
                        w->turn->n_answers);
     const struct ids *answer = &w->turn->answers[w->answer - 1];
     int rc = ids_add(&w->text, prompt, w->start);
@@ -179,9 +179,9 @@ static int show_list(struct why *w, struct explanation *e, const struct chooser 
         rc =
             left_out > 0
                 ? say_why(w,
-                          "%zu token%s of %zu left out: certain (90 %% or more); `:why all` shows "
-                          "all, `:why N` one with twenty alternatives",
-                          left_out, left_out == 1 ? "" : "s", e->n)
+                          "%zu of %zu tokens %s not shown (90 %% or more); `:why all` shows them, "
+                          "`:why N` shows twenty alternatives of one",
+                          left_out, e->n, left_out == 1 ? "is" : "are")
                 : say_why(w, "no token was certain (90 %% or more); `:why N` shows one with twenty "
                              "alternatives");
     return rc;

@@ -25,8 +25,9 @@ enum { MEMORY_COLUMN = 24 };
 
 static void show_bytes(const char *what, size_t bytes)
 {
-    wrap_say(stdout, "", bytes >= 10000000 ? "  %-*s %5.0f   MB" : "  %-*s %7.1f MB", MEMORY_COLUMN,
-             what, (double)bytes / 1e6);
+    const bool small = bytes < 100000;
+    wrap_say(stdout, "", "  %-*s %7.1f %s", MEMORY_COLUMN, what,
+             (double)bytes / (small ? 1e3 : 1e6), small ? "kB" : "MB");
 }
 
 /* Every large block, also those of a paused run, and the rest: together the peak. */
@@ -108,6 +109,40 @@ static void describe_details(char *out, size_t n, const struct config *k)
                  local == 1 ? "" : "s", k->window_size);
 }
 
+/* "F16 and Q4_0" as "fp16 and Q4_0": a type that memory has too has one name. */
+static int write_file_types(struct buf *out, const char *types)
+{
+    static const char *const names[][2] = {{"BF16", "bf16"}, {"F16", "fp16"}, {"F32", "fp32"}};
+    int rc = 0;
+    for (size_t n; *types != '\0' && rc == 0; types += n) {
+        const char *name = NULL;
+        n = strcspn(types, ", ");
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (n == strlen(names[i][0]) && strncmp(types, names[i][0], n) == 0)
+                name = names[i][1];
+        rc = name != NULL ? buf_str(out, name) : buf_add(out, types, n);
+        types += n;
+        n = strspn(types, ", ");
+        rc = rc == 0 ? buf_add(out, types, n) : rc;
+    }
+    return rc;
+}
+
+static void show_precision(const struct repl *r)
+{
+    const struct model *m = r->model;
+    const enum dtype cache = repl_cache_dtype(&r->options.settings, m);
+    struct buf text = {0};
+    int rc = write_file_types(&text, m->file_types);
+    if (rc == 0)
+        rc = buf_printf(&text, " in the file, %s in memory", model_precision(m));
+    if (rc == 0 && cache != kv_dtype_of(m->params.dtype))
+        rc = buf_printf(&text, "; %s keys and values", dtype_short_name(cache));
+    if (rc == 0)
+        wrap_row("precision", buf_text(&text));
+    buf_release(&text);
+}
+
 int cmd_model(struct repl *r, const struct call *c)
 {
     int rc = find_model(r, c);
@@ -127,12 +162,7 @@ int cmd_model(struct repl *r, const struct call *c)
     snprintf(text, sizeof text, "%d tokens%s", k->n_vocab,
              m->tokenizer == NULL ? "; no tokenizer files: ids only" : "");
     wrap_row("vocabulary", text);
-    const enum dtype cache = repl_cache_dtype(&r->options.settings, m);
-    const bool own = cache != kv_dtype_of(m->params.dtype);
-    snprintf(text, sizeof text, "%s in the file, %s in memory%s%s%s", m->file_types,
-             model_precision(m), own ? "; " : "", own ? dtype_short_name(cache) : "",
-             own ? " keys and values" : "");
-    wrap_row("precision", text);
+    show_precision(r);
     describe_details(text, sizeof text, k);
     wrap_row("details", text);
     if (m->adapter != NULL)
@@ -184,7 +214,7 @@ int cmd_devices(struct repl *r, const struct call *c)
     const struct engine *e = &r->engine;
     describe_precision(text, sizeof text, e);
     wrap_row("precision", text);
-    snprintf(text, sizeof text, "%.1f MB of %.1f MB for %d text%s of %d tokens",
+    snprintf(text, sizeof text, "keys and values: %.1f MB of %.1f MB for %d text%s of %d tokens",
              (double)kvcache_used_bytes(&e->cache) / 1e6, (double)e->cache.memory_bytes / 1e6,
              e->max_seqs + 1, e->max_seqs == 0 ? "" : "s", e->cache.n_ctx);
     wrap_row("cache", text);

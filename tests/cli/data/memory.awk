@@ -1,9 +1,9 @@
 # Of what :devices said last: whether the parts add up to the peak within 5 %, and whether those of
 # a training are as large as they must be: weights and gradients in fp32, two moments of each.
 /^memory/ { on = 1; sum = 0; delete part }
-on && / MB\r?$/ {
-    size = $(NF - 1)
-    sub(/^ +/, ""); sub(/ +[0-9.]+ +MB\r?$/, "")
+on && / [kM]B\r?$/ {
+    size = $(NF - 1) * ($NF ~ /^k/ ? 0.001 : 1)
+    sub(/^ +/, ""); sub(/ +[0-9.]+ +[kM]B\r?$/, "")
     part[$0] = size
     if ($0 != "peak memory") { sum += size; next }
     on = 0; peak = size

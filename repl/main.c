@@ -58,11 +58,8 @@ static int refuse_second(const struct repl *r, const char *word)
 static int refuse_word(const char *word, const char *other, const char *near)
 {
     char *shown = file_visible(word);
-    if (other != NULL)
-        err_set(ERR_MISSING, "there is no command and no model %s; did you mean `:%s`?", shown,
-                other);
-    else
-        err_set(ERR_MISSING, "there is no command and no model %s; did you mean %s?", shown, near);
+    err_set(ERR_MISSING, "there is no command and no model %s; did you mean `:%s`?", shown,
+            other != NULL ? other : near);
     mem_free(shown);
     return ERR_MISSING;
 }

@@ -100,11 +100,26 @@ static const char *nearest_setting(const char *name)
     return words_nearest(name, names, n);
 }
 
+/* ":why?" asks for help; false: the name before the mark is no command. */
+static bool refuse_question(const char *name)
+{
+    const size_t n = strlen(name);
+    char *asked = n > 1 && name[n - 1] == '?' ? mem_sprintf("%.*s", (int)n - 1, name) : NULL;
+    const struct command *c = asked != NULL ? command_called(asked) : NULL;
+    if (c != NULL)
+        err_set(ERR_MISSING, "there is no command :%s?; `:help %s` explains `:%s`", asked, c->name,
+                c->name);
+    mem_free(asked);
+    return c != NULL;
+}
+
 static int refuse_unknown_command(const char *name)
 {
     const char *near = meant_command(name), *setting = nearest_setting(name),
                *other = other_word_command(name);
     const struct setting *row = settings_table_find(&options_table, name);
+    if (refuse_question(name))
+        return ERR_MISSING;
     char *shown = file_visible(name);
     if (*name == '\0')
         err_set(ERR_MISSING,
@@ -118,7 +133,7 @@ static int refuse_unknown_command(const char *name)
     else if (shown != NULL && shell_word_is(name))
         shell_word_refuse((char *[]){shown}, 1);
     else if (near != NULL)
-        err_set(ERR_MISSING, "there is no command :%s; did you mean :%s?", shown, near);
+        err_set(ERR_MISSING, "there is no command :%s; did you mean `:%s`?", shown, near);
     else if (setting != NULL)
         err_set(ERR_MISSING, "there is no command :%s; did you mean `:set %s`?", shown, setting);
     else

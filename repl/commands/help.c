@@ -20,15 +20,21 @@ static int refuse_unknown_name(const char *name)
 {
     const char *near = command_nearest(name, false), *other = other_word_command(name);
     const struct setting *o;
+    if (run_config_is_preset(name))
+        return err_set(ERR_MISSING,
+                       "%s is a preset: `:train %s data=FILE`; `:help presets` lists them", name,
+                       name);
     if (other != NULL)
         return err_set(ERR_MISSING, "%s is no command or setting; `:help %.*s` has `:%s`",
                        file_quote(name), (int)strcspn(other, " "), other, other);
     if (near != NULL)
-        return err_set(ERR_MISSING, "there is no %s; did you mean %s?", file_quote(name), near);
+        return err_set(ERR_MISSING, "there is no %s; did you mean `:help %s`?", file_quote(name),
+                       near);
     int rc = settings_table_lookup(&options_table, &o, name, false);
     return strstr(err_text(), "mean") != NULL
                ? rc
-               : err_set(rc, "there is no command, setting or topic %s", file_quote(name));
+               : err_set(rc, "there is no command, setting or topic %s; `:help` lists them",
+                         file_quote(name));
 }
 
 /* A name may be a command's and a setting's. */

@@ -72,13 +72,13 @@ static int refuse_command(const char *name, bool shell)
 {
     const char *near = command_nearest(name, shell);
     char *shown = file_visible(name);
-    int rc =
-        near != NULL
-            ? err_set(ERR_MISSING, "profile: there is no command %s; did you mean %s?", shown, near)
-            : err_set(ERR_MISSING,
-                      "profile: there is no command %s; `:profile FILE generate TEXT` "
-                      "profiles an answer",
-                      shown);
+    int rc = near != NULL
+                 ? err_set(ERR_MISSING, "profile: there is no command %s; did you mean `%s`?",
+                           shown, near)
+                 : err_set(ERR_MISSING,
+                           "profile: there is no command %s; `:profile FILE generate TEXT` "
+                           "profiles an answer",
+                           shown);
     mem_free(shown);
     return rc;
 }

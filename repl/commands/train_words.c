@@ -148,7 +148,8 @@ static int refuse_option(int rc, const char *command, const char *options,
 {
     const char *other = other_option(options, row->name);
     if (other != NULL)
-        return err_set(rc, "%s has no option --%s; did you mean --%s?", command, row->name, other);
+        return err_set(rc, "%s has no option --%s; did you mean `--%s`?", command, row->name,
+                       other);
     return err_set(rc, "%s has no option --%s, which is a setting of train", command, row->name);
 }
 

@@ -83,7 +83,7 @@ has "which is whole" "0 dropped" "$(check a1.json)"
 refuses "a folder" "profile: plain is a folder; name a file" plain "${answer[@]}"
 refuses "a folder that is none" "cannot write none/x.json: No such file or directory" none/x.json "${answer[@]}"
 refuses "no command" "usage: prattle profile FILE COMMAND; \`prattle help profile\` explains" x.json
-refuses "an unknown command" "profile: there is no command evall; did you mean eval?" x.json evall
+refuses "an unknown command" "profile: there is no command evall; did you mean \`eval\`?" x.json evall
 refuses "a profile of a profile" "profile cannot profile itself" x.json profile y.json model
 refuses "a command of the prompt" "profile: undo works only at the prompt" x.json undo
 has "a command that fails says so" "there is no evaluation and no file nothing" \

@@ -119,14 +119,14 @@ refuse "pull" "did you mean \`prattle hub get gpt2\`?" pull gpt2
 refuse "list" "did you mean \`prattle hub\`?" list
 refuse "ls" "did you mean \`prattle hub\`?" ls
 refuse "serve" "prattle has no server; \`prattle --jsonl\` reads prompts as JSON lines from a pipe" serve
-refuse "an option of a run where none is" "eval has no option --steps; did you mean --limit?" eval my.txt --steps 3
-refuse "with dashes" "eval has no option --micro_batch_size; did you mean --batch_size?" eval my.txt --micro-batch-size 3
+refuse "an option of a run where none is" "eval has no option --steps; did you mean \`--limit\`?" eval my.txt --steps 3
+refuse "with dashes" "eval has no option --micro_batch_size; did you mean \`--batch_size\`?" eval my.txt --micro-batch-size 3
 refuse "which nothing is like" "eval has no option --rank, which is a setting of train" eval my.txt --rank 3
 refuse "where limit is none either" "tokens has no option --steps, which is a setting of train" tokens --steps 3
 refuse "but of a run it is" "steps is a training setting, written without --: steps=VALUE" train finetune --steps 3
 refuse "or of a run's profile" "steps is a training setting, written without --" profile x.json train --steps 3
-refuse "a misspelt command" "did you mean tokens?" tokns
-refuse "a misspelt command with words behind it" "did you mean convert?" convrt a b
+refuse "a misspelt command" "did you mean \`prattle tokens\`?" tokns
+refuse "a misspelt command with words behind it" "did you mean \`prattle convert\`?" convrt a b
 refuse "what a command does" "there is no command and no model lambada; did you mean \`prattle eval lambada\`?" lambada
 refuse "a prompt where a model is expected" "there is no model My name is; \`prattle -p 'My name is'\` answers a prompt" "My name is"
 refuse "a prompt without its quotes" "name: one model at a time; a prompt of several words stands in quotes" $MODEL -p My name

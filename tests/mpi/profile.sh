@@ -55,7 +55,7 @@ has "an evaluation of several" "of rank 0, of 2 ranks; eval.json has" \
     "$(EXEC="timeout 60" ranks 2 profile eval.json eval fox.txt --model "$MODEL" 2>&1 >/dev/null)"
 has "what rank 0 does alone" "1 thread; model.json has" \
     "$(EXEC="timeout 60" ranks 2 profile model.json model --model "$MODEL" 2>&1 >/dev/null)"
-has "a command that is none" "profile: there is no command trian; did you mean train?" \
+has "a command that is none" "profile: there is no command trian; did you mean \`train\`?" \
     "$(EXEC="timeout 60" ranks 2 profile x.json trian 2>&1)"
 # A rank that is lost ends the others at once.
 set -m

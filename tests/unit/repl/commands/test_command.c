@@ -237,7 +237,7 @@ static void other_names_are_nobody_elses(void **state)
 static void bad_lines_are_explained(void **state)
 {
     struct repl *r = *state;
-    assert_refused(r, "lod", "there is no command :lod; did you mean :load?");
+    assert_refused(r, "lod", "there is no command :lod; did you mean `:load`?");
     assert_refused(r, "xyzzyx", ":help lists them");
     assert_refused(r, "", "a command's name follows its colon");
     assert_refused(r, "convert #a b", "usage: :convert IN OUT [TEXT]; `:help convert` explains");

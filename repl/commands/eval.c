@@ -259,8 +259,8 @@ static int show_history(const struct repl *r, const struct call *c)
         rc = print_records(&h);
     else if (h.n == 0 && k->format != TABLE_JSON)
         say_none(c, all);
-    else if ((rc = eval_report_history(
-                  &h, k->format, k->all || !term_is(stdout) ? 0 : term_width(stdout), &out)) == 0)
+    else if ((rc = eval_report_history(&h, k->format, term_is(stdout) ? term_width(stdout) : 0,
+                                       k->all, &out)) == 0)
         show_page(&out, c->shell);
     buf_release(&out);
     records_release(&h);

@@ -19,6 +19,7 @@ struct history_comparison {
     const json_t **models;    /* [n_models]: the newest record of each, by its first one's age */
     const json_t **questions; /* [n_questions]: a record of each definition */
     size_t n_models, n_questions;
+    size_t first, end;             /* of the models shown */
     struct number_column *numbers; /* [n_models]: of each model's figures */
     int label_room;                /* columns of a figure's name in text; 0: as it is */
     size_t name_room;              /* bytes of a model's name and source; 0: as they are */
@@ -85,7 +86,8 @@ static const json_t *find_record(const struct history_comparison *c, const json_
 
 /* ---- cells ---- */
 
-/* The end of what is longer than `room` bytes (0: nothing is), as of a path, which says most. */
+/* The end of what is longer than `room` bytes (0: nothing is), as of a path, which says most: from
+ * a slash or a space on, where one is there. */
 static int add_text_end(struct buf *out, const char *text, size_t room)
 {
     const size_t n = strlen(text), dots = 3;
@@ -93,6 +95,9 @@ static int add_text_end(struct buf *out, const char *text, size_t room)
         return term_visible(out, text, n);
     for (text += n - (room - dots); (*text & 0xc0) == 0x80; text++)
         ;
+    const size_t part = strcspn(text, "/ ");
+    if (text[part] != '\0' && text[part + 1] != '\0')
+        text += part;
     int rc = buf_str(out, "...");
     return rc == 0 ? term_visible(out, text, strlen(text)) : rc;
 }
@@ -107,23 +112,23 @@ static int put_source_cell(struct table *t, int column, const json_t *record, si
     return rc;
 }
 
-static int put_facts(struct table *t, const struct history_comparison *c, size_t first)
+static int put_facts(struct table *t, const struct history_comparison *c)
 {
     static const struct {
         const char *head, *key;
         size_t n;
     } facts[] = {
-        {"weights", "fingerprint", 8}, {"precision", "dtype", 8}, {"measured", "date", 16}};
+        {"weights", "fingerprint", 8}, {"precision", "dtype", SIZE_MAX}, {"measured", "date", 16}};
     int rc = table_row(t);
     if (rc == 0)
         rc = table_cell(t, 0, "from");
-    for (size_t m = first; m < c->n_models && rc == 0; m++)
-        rc = put_source_cell(t, (int)(m - first) + 1, c->models[m], c->name_room);
+    for (size_t m = c->first; m < c->end && rc == 0; m++)
+        rc = put_source_cell(t, (int)(m - c->first) + 1, c->models[m], c->name_room);
     for (size_t i = 0; i < sizeof facts / sizeof *facts && rc == 0; i++) {
         if ((rc = table_row(t)) == 0)
             rc = table_cell(t, 0, "%s", facts[i].head);
-        for (size_t m = first; m < c->n_models && rc == 0; m++)
-            rc = table_text(t, (int)(m - first) + 1, record_text(c->models[m], facts[i].key),
+        for (size_t m = c->first; m < c->end && rc == 0; m++)
+            rc = table_text(t, (int)(m - c->first) + 1, record_text(c->models[m], facts[i].key),
                             facts[i].n);
     }
     return rc;
@@ -143,7 +148,7 @@ static void format_figure(struct figure_text *out, const json_t *record, const c
     if (json_is_number(error))
         number_pair(out->value, out->error, json_number_value(value), json_number_value(error));
     else
-        number_text(out->value, json_number_value(value), 5);
+        number_text(out->value, json_number_value(value), EVAL_DIGITS);
 }
 
 static const char *error_text(const struct figure_text *t)
@@ -208,18 +213,18 @@ static int put_label(struct table *t, const char *label, int room)
     return rc;
 }
 
-/* Whether a model from `first` on, which are those shown, has a result of it. */
-static bool question_is_shown(const struct history_comparison *c, size_t first, size_t number)
+/* Whether a model that is shown has a result of it. */
+static bool question_is_shown(const struct history_comparison *c, size_t number)
 {
     bool is = false;
-    for (size_t m = first; m < c->n_models && !is; m++)
+    for (size_t m = c->first; m < c->end && !is; m++)
         is = find_record(c, c->models[m], c->questions[number]) != NULL;
     return is;
 }
 
 /* In text a heading says what was measured, which leaves the columns room; elsewhere each row. */
-static int put_question(struct table *t, const struct history_comparison *c, size_t first,
-                        size_t number, enum table_format format)
+static int put_question(struct table *t, const struct history_comparison *c, size_t number,
+                        enum table_format format)
 {
     const json_t *q = c->questions[number];
     const char *name;
@@ -237,10 +242,10 @@ static int put_question(struct table *t, const struct history_comparison *c, siz
                              *text != '\0' ? text : name)) == 0)
             rc = put_label(t, buf_text(&label), format == TABLE_TEXT ? c->label_room : 0);
         buf_release(&label);
-        for (size_t m = first; m < c->n_models && rc == 0; m++) {
+        for (size_t m = c->first; m < c->end && rc == 0; m++) {
             const json_t *record = find_record(c, c->models[m], q);
             if (record != NULL)
-                rc = put_figure_cell(t, (int)(m - first) + 1, record, name,
+                rc = put_figure_cell(t, (int)(m - c->first) + 1, record, name,
                                      format == TABLE_TEXT ? &c->numbers[m] : NULL);
         }
     }
@@ -250,16 +255,15 @@ static int put_question(struct table *t, const struct history_comparison *c, siz
 
 /* ---- the whole ---- */
 
-static int make_table(struct buf *out, const struct history_comparison *c, size_t first,
-                      enum table_format format)
+static int make_table(struct buf *out, const struct history_comparison *c, enum table_format format)
 {
-    size_t n = c->n_models - first;
+    const size_t n = c->end - c->first;
     struct buf *names = mem_array(n, sizeof *names);
     const char **heads = mem_array(n + 1, sizeof *heads);
     struct table t = {0};
     int rc = names == NULL || heads == NULL ? ERR_NOMEM : 0;
     for (size_t i = 0; i < n && rc == 0; i++) {
-        const json_t *m = c->models[first + i];
+        const json_t *m = c->models[c->first + i];
         rc = add_text_end(&names[i], record_text(m, "model"), c->name_room);
         if (rc == 0 && json_is_true(json_object_get(m, "changed")))
             rc = buf_str(&names[i], ", changed");
@@ -270,11 +274,11 @@ static int make_table(struct buf *out, const struct history_comparison *c, size_
     if (rc == 0) {
         heads[0] = "";
         table_init(&t, heads, (int)n + 1);
-        rc = put_facts(&t, c, first);
+        rc = put_facts(&t, c);
     }
     for (size_t i = 0; i < c->n_questions && rc == 0; i++)
-        if (question_is_shown(c, first, i))
-            rc = put_question(&t, c, first, i, format);
+        if (question_is_shown(c, i))
+            rc = put_question(&t, c, i, format);
     if (rc == 0)
         rc = table_format(&t, format, out);
     table_release(&t);
@@ -285,20 +289,35 @@ static int make_table(struct buf *out, const struct history_comparison *c, size_
     return rc;
 }
 
+/* "[1] FILE: definition", the file's name in the row of its number. */
+static int add_definition(struct buf *line, const struct history_comparison *c, size_t i, int width)
+{
+    const json_t *q = c->questions[i];
+    const char *unit = record_text(q, "unit");
+    struct buf file = {0};
+    int rc = buf_printf(line, "[%zu] ", i + 1);
+    if (rc == 0)
+        rc = add_text_end(&file, record_text(q, "file"),
+                          width > 0 ? (size_t)width - line->n - strlen(": ") : 0);
+    if (rc == 0)
+        rc = buf_printf(line, "%s: %s", buf_text(&file), record_text(q, "definition"));
+    if (rc == 0 && record_limit(q) == 1)
+        rc = buf_printf(line, "; the first %.*s", (int)strlen(unit) - 1, unit);
+    else if (rc == 0 && record_limit(q) > 1)
+        rc = buf_printf(line, "; the first %" JSON_INTEGER_FORMAT " %s", record_limit(q), unit);
+    buf_release(&file);
+    return rc;
+}
+
 /* What the numbers in brackets stand for, broken for so many columns (0: not at all). */
-static int put_definitions(struct buf *out, const struct history_comparison *c, size_t first,
-                           int width)
+static int put_definitions(struct buf *out, const struct history_comparison *c, int width)
 {
     int rc = 0;
     for (size_t i = 0; i < c->n_questions && rc == 0; i++) {
-        const json_t *q = c->questions[i];
         struct buf line = {0}, shown = {0};
-        if (!question_is_shown(c, first, i))
+        if (!question_is_shown(c, i))
             continue;
-        rc = buf_printf(&line, "[%zu] %s: %s", i + 1, record_text(q, "file"),
-                        record_text(q, "definition"));
-        if (rc == 0 && record_limit(q) > 0)
-            rc = buf_printf(&line, "; the first %" JSON_INTEGER_FORMAT, record_limit(q));
+        rc = add_definition(&line, c, i, width);
         if (rc == 0 && (rc = term_visible(&shown, line.data, line.n)) == 0)
             rc = width > 0 ? wrap_into(out, buf_text(&shown), width)
                            : buf_str(out, buf_text(&shown));
@@ -326,50 +345,81 @@ static int widest_name(const struct history_comparison *c)
     return most;
 }
 
-/* In a width that is too narrow the names of models give way, then those of figures, then the
- * oldest models. */
-static int make_fitting_table(struct buf *table, struct history_comparison *c, size_t *first,
-                              int width)
+/* In a width that is too narrow the names of models give way, then those of figures, then models:
+ * of all that follow in a table of their own (whole) the last, else the oldest. */
+static int make_fitting_table(struct buf *table, struct history_comparison *c, int width,
+                              bool whole)
 {
     enum { LEAST = 18, LEAST_OF_ONE = 12 };
     static const size_t name_rooms[] = {0, 48, 32, 20};
-    for (;; ++*first) {
+    for (;;) {
         int rc = 0, over = 1;
         c->label_room = 0;
         for (size_t i = 0; i < sizeof name_rooms / sizeof *name_rooms && rc == 0 && over > 0; i++) {
             table->n = 0;
             c->name_room = name_rooms[i];
-            rc = make_table(table, c, *first, TABLE_TEXT);
+            rc = make_table(table, c, TABLE_TEXT);
             over = term_widest(buf_text(table)) - width;
         }
         const int room = widest_name(c) - over;
-        const bool one = *first + 1 >= c->n_models;
+        const bool one = c->end - c->first <= 1;
         if (rc != 0 || over <= 0)
             return rc;
-        if (room < LEAST && !one)
-            continue;
-        table->n = 0;
-        c->label_room = room < LEAST_OF_ONE ? LEAST_OF_ONE : room;
-        return make_table(table, c, *first, TABLE_TEXT);
+        if (room >= LEAST || one) {
+            table->n = 0;
+            c->label_room = room < LEAST_OF_ONE ? LEAST_OF_ONE : room;
+            return make_table(table, c, TABLE_TEXT);
+        }
+        if (whole)
+            c->end--;
+        else
+            c->first++;
     }
 }
 
-static int format_comparison(struct buf *out, struct history_comparison *c,
-                             enum table_format format, int width)
+/* Tables of as many models as fit, below each other. */
+static int put_tables(struct buf *out, struct history_comparison *c, int width)
 {
-    size_t first = 0;
     struct buf table = {0};
-    int rc = format == TABLE_TEXT && width > 0 ? make_fitting_table(&table, c, &first, width)
-                                               : make_table(&table, c, first, format);
+    int rc = 0;
+    for (c->first = 0; c->first < c->n_models && rc == 0; c->first = c->end) {
+        c->end = c->n_models;
+        table.n = 0;
+        rc = c->first > 0 ? buf_char(out, '\n') : 0;
+        if (rc == 0)
+            rc = make_fitting_table(&table, c, width, true);
+        if (rc == 0)
+            rc = buf_add(out, buf_text(&table), table.n);
+    }
+    c->first = 0;
+    buf_release(&table);
+    return rc;
+}
+
+static int put_newest(struct buf *out, struct history_comparison *c, int width)
+{
+    struct buf table = {0};
+    int rc = make_fitting_table(&table, c, width, false);
     if (rc == 0)
         rc = buf_add(out, buf_text(&table), table.n);
     buf_release(&table);
+    return rc;
+}
+
+static int format_comparison(struct buf *out, struct history_comparison *c,
+                             enum table_format format, int width, bool all)
+{
+    const bool fits = format == TABLE_TEXT && width > 0;
+    c->end = c->n_models;
+    int rc = !fits ? make_table(out, c, format)
+             : all ? put_tables(out, c, width)
+                   : put_newest(out, c, width);
     if (rc == 0 && format == TABLE_TEXT)
-        rc = put_definitions(out, c, first, width);
-    if (rc == 0 && first > 0) {
+        rc = put_definitions(out, c, width);
+    if (rc == 0 && c->first > 0) {
         char more[80];
-        snprintf(more, sizeof more, "%zu more model%s to the left; --all shows %s\n", first,
-                 first == 1 ? "" : "s", first == 1 ? "it" : "them");
+        snprintf(more, sizeof more, "%zu more model%s to the left; --all shows %s\n", c->first,
+                 c->first == 1 ? "" : "s", c->first == 1 ? "it" : "them");
         rc = wrap_into(out, more, width);
     }
     return rc;
@@ -428,7 +478,7 @@ static int put_rows(struct buf *out, const struct history_comparison *c)
     return rc;
 }
 
-int eval_report_history(const struct records *h, enum table_format format, int width,
+int eval_report_history(const struct records *h, enum table_format format, int width, bool all,
                         struct buf *out)
 {
     struct history_comparison c = {.h = h};
@@ -445,7 +495,7 @@ int eval_report_history(const struct records *h, enum table_format format, int w
     if (rc == 0 && (h->n > 0 || format == TABLE_JSON))
         rc = format == TABLE_JSON  ? put_records(out, &c)
              : format == TABLE_CSV ? put_rows(out, &c)
-                                   : format_comparison(out, &c, format, width);
+                                   : format_comparison(out, &c, format, width, all);
     mem_free(c.models);
     mem_free(c.questions);
     mem_free(c.numbers);

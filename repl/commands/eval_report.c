@@ -27,7 +27,7 @@ static void format_figure(struct figure_text *out, const struct eval_figure *f)
         return;
     }
     if (f->format == NULL) {
-        number_text(out->value, f->value, 4);
+        number_text(out->value, f->value, EVAL_DIGITS);
         out->error[0] = '\0';
         return;
     }
@@ -92,10 +92,10 @@ static int print_figures(const struct eval_result *r)
 static int print_head(const struct eval_result *r, const struct model *m)
 {
     struct buf head = {0};
-    char *name = mem_sprintf("%s ", r->name);
+    char *name = mem_sprintf("eval %s", r->name);
     int rc = name == NULL
                  ? ERR_NOMEM
-                 : buf_printf(&head, "of %s%s%s, %s, on %s\n", m->name,
+                 : buf_printf(&head, ": %s%s%s, %s, on %s\n", m->name,
                               m->adapter != NULL && m->adapter->on ? " with an adapter" : "",
                               m->changed ? ", changed" : "", r->precision, r->path);
     if (rc == 0)

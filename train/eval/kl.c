@@ -106,12 +106,12 @@ static void report_comparison(struct comparison *c, const struct windows *w)
     divergence_resolve(&c->all, &d);
     double ratio = exp(d.change.value);
     eval_figure_add(r, "kl", "KL divergence, mean", d.kl.value, d.kl.error, NULL);
-    eval_figure_add(r, "kl_median", "median", d.median.value, d.median.error, NULL);
-    eval_figure_add(r, "kl_p90", "90 %", d.p90.value, d.p90.error, NULL);
-    eval_figure_add(r, "kl_p95", "95 %", d.p95.value, d.p95.error, NULL);
-    eval_figure_add(r, "kl_p99", "99 %", d.p99.value, d.p99.error, NULL);
-    eval_figure_add(r, "kl_p99_9", "99.9 %", d.p99_9.value, d.p99_9.error, NULL);
-    eval_figure_add(r, "kl_max", "greatest", d.greatest, NAN, NULL);
+    eval_figure_add(r, "kl_median", "KL, median", d.median.value, d.median.error, NULL);
+    eval_figure_add(r, "kl_p90", "KL, 90th percentile", d.p90.value, d.p90.error, NULL);
+    eval_figure_add(r, "kl_p95", "KL, 95th percentile", d.p95.value, d.p95.error, NULL);
+    eval_figure_add(r, "kl_p99", "KL, 99th percentile", d.p99.value, d.p99.error, NULL);
+    eval_figure_add(r, "kl_p99_9", "KL, 99.9th percentile", d.p99_9.value, d.p99_9.error, NULL);
+    eval_figure_add(r, "kl_max", "KL, maximum", d.greatest, NAN, NULL);
     eval_figure_add(r, "same_top", "same likeliest token %", 100 * d.same_top.value,
                     100 * d.same_top.error, NULL);
     token_sums_add_perplexity(r, "perplexity", "perplexity", d.loss.value, d.loss.error, NULL);
@@ -124,7 +124,7 @@ static void report_comparison(struct comparison *c, const struct windows *w)
     snprintf(
         r->definition, sizeof r->definition,
         "KL(other || this) in nats at each target, other: %s (%02x%02x%02x%02x) in %s, this in %s; "
-        "windows of %d every %d, each target once",
+        "windows of %d, stride %d, each target once",
         file_show(name, sizeof name, other->name), weights[0], weights[1], weights[2], weights[3],
         r->other_precision, r->precision, w->length, w->step);
 }

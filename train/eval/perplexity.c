@@ -45,12 +45,12 @@ static int read_corpus(const struct evaluation *ev, const struct corpus *c, stru
 static void define_perplexity(const struct evaluation *ev, const struct corpus *c, size_t n_ids)
 {
     struct eval_result *r = ev->result;
-    snprintf(
-        r->definition, sizeof r->definition,
-        "as Megatron-LM measures: one stream of %zu tokens%s%s, windows of %d every %d, each target scored "
-        "once; adjusted: perplexity of a word, exp(loss x token ratio)",
-        n_ids, ev->config.detokenize ? ", detokenized by the rules for " : " as they are",
-        ev->config.detokenize ? c->rules : "", ev->config.seq_length, ev->config.overlap);
+    snprintf(r->definition, sizeof r->definition,
+             "as Megatron-LM measures: one stream of %zu tokens%s%s, windows of %d, stride %d, "
+             "each target scored "
+             "once; adjusted: perplexity of a word, exp(loss x token ratio)",
+             n_ids, ev->config.detokenize ? ", detokenized by the rules for " : " as they are",
+             ev->config.detokenize ? c->rules : "", ev->config.seq_length, ev->config.overlap);
 }
 
 static void add_figures(struct eval_result *r, const struct token_sums *s, size_t n_ids,

@@ -80,12 +80,11 @@ int eval_dataset(struct evaluation *ev, const struct dataset *d)
     ev->config.last_n = w.step;
     if (rc == 0) {
         struct token_sums sums = {.list = list, .tokenizer = ev->engine->model->tokenizer};
-        snprintf(
-            r->definition, sizeof r->definition,
-            "the last %d target%s of each window of %d, which moves by %d, over %llu tokens in "
-            "%llu document%s",
-            w.step, w.step == 1 ? "" : "s", w.length, w.step, (unsigned long long)d->n_tokens,
-            (unsigned long long)d->n_documents, d->n_documents == 1 ? "" : "s");
+        snprintf(r->definition, sizeof r->definition,
+                 "windows of %d, stride %d, the last %d target%s of each, over %llu tokens in %llu "
+                 "document%s",
+                 w.length, w.step, w.step, w.step == 1 ? "" : "s", (unsigned long long)d->n_tokens,
+                 (unsigned long long)d->n_documents, d->n_documents == 1 ? "" : "s");
         rc = eval_score(ev, list, n, token_sums_take, &sums);
         if (rc == 0) {
             token_sums_add_loss(&sums, r);

@@ -29,9 +29,10 @@ static int end(void **state)
 static json_t *record_of(struct model *m, double loss, bool partial)
 {
     struct eval_result r = {.name = "text",
+                            .config = {.limit = 2},
                             .definition = "all of it",
                             .unit = "windows",
-                            .precision = "fp16",
+                            .precision = "fp16 with q8 cache",
                             .partial = partial};
     r.path = mem_strdup("/no/such/t\xff.txt");
     eval_figure_add(&r, "loss", "loss", loss, 0.25, "%.4f");
@@ -49,13 +50,18 @@ static void keep(struct model *m, double loss, bool partial)
     json_decref(o);
 }
 
-static void shown(struct buf *out, enum table_format format, int width)
+static void shown_all(struct buf *out, enum table_format format, int width, bool all)
 {
     struct records h;
     out->n = 0;
     assert_ok(eval_history_read(&h));
-    assert_ok(eval_report_history(&h, format, width, out));
+    assert_ok(eval_report_history(&h, format, width, all, out));
     records_release(&h);
+}
+
+static void shown(struct buf *out, enum table_format format, int width)
+{
+    shown_all(out, format, width, false);
 }
 
 static void has(const struct buf *text, const char *part, bool wanted)
@@ -85,13 +91,19 @@ static void results_stand_side_by_side(void **state)
     has(&out, "\ntext [1]\n", true);
     has(&out, "\n loss      3.50 +- 0.25                  2.50 +- 0.25 (partial)", true);
     has(&out, "9.5", false);
-    has(&out, "[1] /no/such/t\\xff.txt: all of it", true);
+    has(&out, "[1] /no/such/t\\xff.txt: all of it; the first 2 windows\n", true);
+    has(&out, "precision  fp16 with q8 cache", true);
     /* Names give way first, and then the oldest models. */
     shown(&out, TABLE_TEXT, 60);
     has(&out, "from       .../that/is/far/away  .../that/is/far/away\n", true);
     shown(&out, TABLE_TEXT, 45);
     has(&out, "3.50 +- 0.25", false);
     has(&out, "1 more model to the left; --all shows it", true);
+    shown_all(&out, TABLE_TEXT, 45, true);
+    has(&out, "loss      3.50 +- 0.25\n", true);
+    has(&out, "\n\n           one\\x1b[2J\n", true);
+    has(&out, "2.50 +- 0.25 (partial)\n", true);
+    has(&out, "to the left", false);
     /* Programs get the records: two models of one name are two. */
     keep(&b, 2.25, false);
     shown(&out, TABLE_JSON, 0);

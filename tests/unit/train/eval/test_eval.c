@@ -152,7 +152,7 @@ static void megatron_is_128_every_32(void **state)
     assert_string_equal(err_text(), "seq_length must be at most 80 (the model's context), not 128");
     c.seq_length = 64;
     assert_ok(measure(&r, "wikitext", &c, "tests/golden/eval/wiki.txt", 1));
-    assert_non_null(strstr(r.definition, "windows of 64 every 32"));
+    assert_non_null(strstr(r.definition, "windows of 64, stride 32"));
     eval_result_release(&r);
 }
 

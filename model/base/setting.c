@@ -77,6 +77,22 @@ static bool is_short_number(double x)
     return strtod(text, NULL) == x || (float)strtod(text, NULL) == (float)x;
 }
 
+/* Whether it has no end that anybody gets to. */
+static bool is_unbounded(const struct setting *s)
+{
+    return s->type == SETTING_UINT64 || (s->type == SETTING_INT64 && s->max > 9e15);
+}
+
+/* "0 to 1e7", "1 to 2147483647"; "0 or more". */
+static int whole_range(const struct setting *s, struct buf *out)
+{
+    char max[40];
+    if (is_unbounded(s))
+        return buf_printf(out, "%.0f or more", s->min);
+    snprintf(max, sizeof max, s->max >= 1e6 && is_short_number(s->max) ? "%g" : "%.0f", s->max);
+    return buf_printf(out, "%.0f to %s", s->min, decimal_shorten(max));
+}
+
 static int number_range(const struct setting *s, struct buf *out)
 {
     char min[40], max[40];
@@ -93,12 +109,11 @@ int setting_range(const struct setting *s, struct buf *out)
         return buf_str(out, "on or off");
     case SETTING_INT:
     case SETTING_INT64:
-        return buf_printf(out, "%.0f to %.0f", s->min, s->max);
+    case SETTING_UINT64:
+        return whole_range(s, out);
     case SETTING_FLOAT:
     case SETTING_DOUBLE:
         return number_range(s, out);
-    case SETTING_UINT64:
-        return buf_printf(out, "0 to %" PRIu64, UINT64_MAX);
     case SETTING_CHOICE:
         for (int i = 0; s->choices[i] != NULL; i++) {
             const char *between = i == 0 ? "" : s->choices[i + 1] == NULL ? " or " : ", ";
@@ -116,12 +131,16 @@ int setting_range(const struct setting *s, struct buf *out)
     return buf_str(out, "text");
 }
 
-/* "top_k must be a whole number, 0 to 10000000, not 1e9" */
+/* "top_k must be a whole number, 0 to 1e7, not 1e9"; of a number too large for "0 or more" what it
+ * may be at most. */
 static int refuse_value(const struct setting *s, const char *text)
 {
     struct buf range = {0};
     bool whole = s->type == SETTING_INT || s->type == SETTING_INT64 || s->type == SETTING_UINT64;
     setting_range(s, &range);
+    if (is_unbounded(s) && *text != '\0' && text[strspn(text, "0123456789")] == '\0')
+        buf_printf(&range, ", at most %" PRIu64,
+                   s->type == SETTING_UINT64 ? UINT64_MAX : (uint64_t)s->max);
     err_set(ERR_RANGE, "%s must be %s%s, not %s", s->name, whole ? "a whole number, " : "",
             buf_text(&range), *text == '\0' ? "empty" : file_quote(text));
     buf_release(&range);

@@ -276,7 +276,7 @@ static int show_results(const struct repl *r, const struct call *c)
         puts("[]");
     } else if (all.n == 0) {
         wrap_say(stdout, term_dim(stdout),
-                 "no results yet: `%s languini.yaml` makes some, or a SPEC.yaml of yours",
+                 "no results yet: those of a SPEC.yaml are kept, as of `%s languini.yaml`",
                  c->shell ? "prattle bench" : ":bench");
     } else {
         rc = choose_sides(&s, c);

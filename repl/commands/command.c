@@ -143,13 +143,20 @@ static int refuse_unknown_command(const char *name)
     return ERR_MISSING;
 }
 
+static int refuse_option(const char *name, const struct setting *o)
+{
+    char dashed[64];
+    option_dashed(dashed, sizeof dashed, o->name);
+    return err_set(ERR_UNSUPPORTED, "%s does not take %s", name, dashed);
+}
+
 int command_check_options(const struct repl *r, const char *name, const char *allowed)
 {
     const struct setting *o;
     for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++)
         if (o->call_only && settings_store_origin(&r->options.store, o) != ORIGIN_BUILT_IN &&
             !list_has(allowed, o->name, ' ') && !(r->profiled && strcmp(o->name, "force") == 0))
-            return err_set(ERR_UNSUPPORTED, "%s does not take --%s", name, o->name);
+            return refuse_option(name, o);
     if (r->options.settings.call.format > TABLE_JSON && strcmp(name, "help") != 0)
         return err_set(ERR_UNSUPPORTED,
                        "%s: --format is text, markdown, csv or json; man and bash are for help",

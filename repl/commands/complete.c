@@ -48,9 +48,7 @@ static void offer_options(struct completion *out, const struct command *c, const
         char name[64];
         if ((own || o->call_only) && !is_own_option(c, o))
             continue;
-        snprintf(name, sizeof name, "--%s", o->name);
-        for (char *p = name; *p != '\0'; p++)
-            *p = *p == '_' ? '-' : *p;
+        option_dashed(name, sizeof name, o->name);
         completion_add(out, name);
     }
 }

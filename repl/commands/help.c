@@ -57,7 +57,7 @@ static int explain_name(const struct repl *r, const char *name, bool shell)
         return help_topic(name, format, shell);
     if (settings_table_lookup(&run_table, &row, name, false) != 0)
         return refuse_unknown_name(name);
-    help_explain_run_setting(row);
+    help_explain_run_setting(row, shell);
     return 0;
 }
 

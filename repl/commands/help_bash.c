@@ -147,7 +147,7 @@ static int add_option_values(struct buf *out)
     int rc = 0;
     for (int i = 0; rc == 0 && (o = settings_table_at(&options_table, i)) != NULL; i++) {
         char dashed[64], pattern[160];
-        help_dashed(dashed, sizeof dashed, o->name);
+        option_dashed(dashed, sizeof dashed, o->name);
         int n = snprintf(pattern, sizeof pattern, "%s | --%s", dashed, o->name);
         if (o->letter != 0)
             snprintf(pattern + n, sizeof pattern - (size_t)n, " | -%c", o->letter);
@@ -183,7 +183,7 @@ static int add_values(struct buf *out)
 static int add_dashed(struct buf *out, const char *name)
 {
     char dashed[64];
-    help_dashed(dashed, sizeof dashed, name);
+    option_dashed(dashed, sizeof dashed, name);
     return buf_printf(out, "%s ", dashed);
 }
 

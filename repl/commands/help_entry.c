@@ -53,15 +53,22 @@ static void print_examples(const struct command *c, const char *prefix)
     }
 }
 
+/* Those of help are no formats of another command. */
+static bool takes_choice(const struct command *c, const struct setting *o, int choice)
+{
+    return strcmp(o->name, "format") != 0 || choice < HELP_MAN || strcmp(c->name, "help") == 0;
+}
+
 /* "--format text|markdown", "--limit N" */
-static void append_option(struct buf *out, const struct setting *o)
+static void append_option(struct buf *out, const struct setting *o, const struct command *c)
 {
     char dashed[64];
-    help_dashed(dashed, sizeof dashed, o->name);
+    option_dashed(dashed, sizeof dashed, o->name);
     buf_str(out, dashed);
     if (o->argument != NULL)
         buf_printf(out, " %s", o->argument);
-    for (int i = 0; o->type == SETTING_CHOICE && o->choices[i] != NULL; i++)
+    for (int i = 0; o->type == SETTING_CHOICE && o->choices[i] != NULL && takes_choice(c, o, i);
+         i++)
         buf_printf(out, "%s%.*s", i > 0 ? "|" : " ", (int)strcspn(o->choices[i], "|"),
                    o->choices[i]);
 }
@@ -140,7 +147,7 @@ static void print_options(const struct command *c)
         int n = (int)strcspn(p, " ");
         snprintf(name, sizeof name, "%.*s", n, p);
         const struct setting *o = settings_table_find(&options_table, name);
-        append_option(&option, o);
+        append_option(&option, o, c);
         append_help(&text, o->help, c);
         print_pair(buf_text(&option), buf_text(&text));
         buf_release(&option);
@@ -167,15 +174,38 @@ static void print_related(const struct command *c, bool shell)
     buf_release(&list);
 }
 
+/* Bytes of the first of the forms that arguments have: up to a | that is in no brackets. */
+static int form_bytes(const char *arguments)
+{
+    const char *p = arguments;
+    for (int depth = 0; *p != '\0' && (*p != '|' || depth > 0); p++)
+        depth += (*p == '[') - (*p == ']');
+    return (int)(p - arguments);
+}
+
+/* Where they have no room in one line, a line for each form. */
+static void print_arguments(const char *prefix, const struct command *c)
+{
+    const int at = (int)(strlen(prefix) + strlen(c->name)) + 1;
+    const bool fit = at + (int)strlen(c->arguments) < term_width(stdout);
+    const char *p = c->arguments;
+    do {
+        const int n = fit ? (int)strlen(p) : form_bytes(p);
+        char *form = mem_sprintf("%.*s", n, p);
+        printf("%s%s%s%s", term_bold(stdout), prefix, c->name, term_plain(stdout));
+        if (n > 0 && form != NULL)
+            wrap_column(form, at - 1, at);
+        else
+            putchar('\n');
+        mem_free(form);
+        p += n + (p[n] == '|');
+    } while (*p != '\0');
+}
+
 void help_explain_command(const struct command *c, bool shell)
 {
     const char *prefix = help_prefix(c, shell);
-    printf("%s%s%s%s", term_bold(stdout), prefix, c->name, term_plain(stdout));
-    int at = (int)(strlen(prefix) + strlen(c->name));
-    if (*c->arguments != '\0')
-        wrap_column(c->arguments, at, at + 1);
-    else
-        putchar('\n');
+    print_arguments(prefix, c);
     wrap_column(c->help, 0, 2);
     print_pairs(c->forms, "");
     if (c->explain != NULL)
@@ -218,11 +248,12 @@ static void print_other_names(const struct setting *o)
 void help_explain_setting(const struct options *now, const struct setting *o)
 {
     struct buf value = {0}, shown = {0}, range = {0};
-    char word[32];
+    char word[32], name[64];
     setting_format(o, &now->settings, &value);
     setting_range(o, &range);
     term_visible(&shown, buf_text(&value), value.n);
-    printf("%s%s%s%s\n", term_bold(stdout), o->call_only ? "--" : "", o->name, term_plain(stdout));
+    help_option_name(name, sizeof name, o);
+    printf("%s%s%s\n", term_bold(stdout), name, term_plain(stdout));
     print_setting_help(o);
     if (o->type != SETTING_SHORTHAND)
         wrap_row("values", buf_text(&range));
@@ -239,7 +270,7 @@ void help_explain_setting(const struct options *now, const struct setting *o)
     buf_release(&range);
 }
 
-void help_explain_run_setting(const struct setting *row)
+void help_explain_run_setting(const struct setting *row, bool shell)
 {
     struct run_config c;
     struct buf value = {0}, range = {0};
@@ -252,7 +283,8 @@ void help_explain_run_setting(const struct setting *row)
     wrap_row("values", buf_text(&range));
     wrap_row("built in", value.n > 0 ? buf_text(&value) : "empty");
     print_other_names(row);
-    wrap_row("group", "training run: help training lists them");
+    wrap_row("group", shell ? "training run: `prattle help training` lists them"
+                            : "training run: `:help training` lists them");
     buf_release(&value);
     buf_release(&range);
     run_config_release(&c);

@@ -8,6 +8,6 @@ void help_explain_command(const struct command *c, bool shell);
 /* now: the value in force. */
 void help_explain_setting(const struct options *now, const struct setting *o);
 /* A setting of training runs. */
-void help_explain_run_setting(const struct setting *row);
+void help_explain_run_setting(const struct setting *row, bool shell);
 
 #endif

@@ -60,14 +60,16 @@ int help_commands(enum table_format format, bool shell)
 static int setting_row(struct table *t, const struct setting *o, const struct settings *built_in,
                        const char *tick)
 {
+    char name[64];
     struct buf value = {0}, range = {0};
+    help_option_name(name, sizeof name, o);
     int rc = setting_format(o, built_in, &value);
     if (rc == 0 && o->type != SETTING_SHORTHAND)
         rc = setting_range(o, &range);
     if (rc == 0)
         rc = table_row(t);
     if (rc == 0)
-        rc = table_cell(t, 0, "%s%s%s%s", tick, o->call_only ? "--" : "", o->name, tick);
+        rc = table_cell(t, 0, "%s%s%s", tick, name, tick);
     if (rc == 0 && o->letter != 0)
         rc = table_cell(t, 1, "%s-%c%s", tick, o->letter, tick);
     if (rc == 0)
@@ -111,7 +113,7 @@ static int print_option(const struct setting *o)
     struct buf text = {0};
     int at = o->letter != 0 ? printf("  -%c, ", o->letter) : printf("      ");
     const int indent = at;
-    help_dashed(name, sizeof name, o->name);
+    option_dashed(name, sizeof name, o->name);
     buf_str(&text, name);
     if (o->type == SETTING_CHOICE)
         for (int i = 0; o->choices[i] != NULL; i++)
@@ -152,24 +154,27 @@ static void list_settings(const char *group, bool shell, const struct settings *
         if (!is_in_group(o, group))
             continue;
         print_heading(&heading, o->group);
+        char name[64];
+        help_option_name(name, sizeof name, o);
         if (shell)
             show_option(o, built_in);
         else
-            wrap_column(o->help, printf("  %s%s", o->call_only ? "--" : "", o->name),
-                        help_text_column(24));
+            wrap_column(o->help, printf("  %s", name), help_text_column(24));
     }
 }
 
 static void print_group_names(bool shell)
 {
     struct buf names = {0};
+    buf_str(&names,
+            shell ? "prattle help GROUP shows one group: " : ":help GROUP shows one group: ");
     for (int i = 0; help_group_at(i) != NULL; i++)
         buf_printf(&names, "%s%s", i > 0 ? ", " : "", help_group_at(i));
-    wrap_say(stdout, term_dim(stdout), "%s shows one group: %s.%s",
-             shell ? "prattle help GROUP" : ":help GROUP", buf_text(&names),
-             shell ? " [built in]; - and _ are the same; --no-NAME switches off; "
-                     "$XDG_CONFIG_HOME/prattle/settings.yaml changes what is built in."
-                   : " :help NAME tells more of one.");
+    buf_str(&names, shell ? ". The built-in value is in brackets; a settings.yaml in "
+                            "$XDG_CONFIG_HOME/prattle changes it. - and _ are the same; "
+                            "--no-NAME switches off."
+                          : ". :help NAME tells more of one.");
+    help_note(buf_text(&names));
     buf_release(&names);
 }
 

@@ -194,7 +194,7 @@ static int add_commands(struct buf *out)
 static int add_option_name(struct buf *out, const struct setting *o)
 {
     char dashed[64];
-    help_dashed(dashed, sizeof dashed, o->name);
+    option_dashed(dashed, sizeof dashed, o->name);
     int rc = o->letter == 0 ? 0 : buf_printf(out, "\\fB\\-%c\\fR, ", o->letter);
     if (rc == 0)
         rc = add_font(out, "\\fB", dashed);

@@ -87,7 +87,7 @@ static void show_common_options(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct setting *o = rows[i];
         char dashed[64];
-        help_dashed(dashed, sizeof dashed, o->name);
+        option_dashed(dashed, sizeof dashed, o->name);
         int from = print_group(&group, "Options"), at = from;
         if (o->letter != 0)
             at += printf("-%c, %s %s", o->letter, dashed, o->argument);

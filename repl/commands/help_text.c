@@ -8,11 +8,19 @@
 
 enum { NARROW = 64 };
 
-void help_dashed(char *out, size_t n, const char *name)
+void help_option_name(char *out, size_t n, const struct setting *o)
 {
-    snprintf(out, n, "--%s", name);
-    for (char *p = out; *p != '\0'; p++)
-        *p = *p == '_' ? '-' : *p;
+    if (o->call_only)
+        option_dashed(out, n, o->name);
+    else
+        snprintf(out, n, "%s", o->name);
+}
+
+void help_note(const char *text)
+{
+    printf("%s", term_dim(stdout));
+    wrap_beside(text, 0);
+    printf("%s", term_plain(stdout));
 }
 
 const char *help_prefix(const struct command *c, bool shell)

@@ -113,10 +113,10 @@ static int show_training(enum table_format format, bool shell)
     run_config_release(&c);
     if (format != TABLE_TEXT)
         return help_table(&t, rc, format);
-    wrap_say(stdout, term_dim(stdout),
-             "%shelp NAME explains one. [built in]; given as KEY=VALUE: %strain finetune "
-             "data=my.txt steps=200",
-             shell ? "prattle " : ":", shell ? "prattle " : ":");
+    help_note(shell ? "prattle help NAME explains one; the built-in value is in brackets. Given as "
+                      "KEY=VALUE: prattle train finetune data=my.txt steps=200"
+                    : ":help NAME explains one; the built-in value is in brackets. Given as "
+                      "KEY=VALUE: :train finetune data=my.txt steps=200");
     table_release(&t);
     return rc;
 }

@@ -13,7 +13,6 @@
 #include <string.h>
 
 enum { NAME = 20, VALUE = 7, RANGE = 28, BESIDE = 24, NARROW = 64, WIDE = 118 };
-static const double UNBOUNDED = 9e15; /* a whole number's limit that nobody meets */
 
 int settings_list_value(struct buf *out, const struct options *o, const struct setting *row)
 {
@@ -37,11 +36,7 @@ static bool is_text(const struct setting *row)
 
 static int list_range(struct buf *out, const struct setting *row)
 {
-    const bool whole = row->type == SETTING_INT64 || row->type == SETTING_UINT64;
-    if (is_text(row))
-        return 0;
-    return whole && row->max > UNBOUNDED ? buf_printf(out, "%.0f or more", row->min)
-                                         : setting_range(row, out);
+    return is_text(row) ? 0 : setting_range(row, out);
 }
 
 /* As much of text as so many columns take, cut where one of these characters ends a word; returns

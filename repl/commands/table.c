@@ -64,7 +64,7 @@ const struct command command_table[] = {
  .help = "Load a model: a Hugging Face folder, a .safetensors, .bin or .gguf file, a checkpoint of llm.c, nanoGPT, "
          "minGPT, fairseq or Languini, a PEFT adapter, bundled (the model that ships), random:gpt2 (random weights), "
          "or one of the Hugging Face Hub by its name, gpt2 or openai-community/gpt2@REVISION (of several GGUF "
-         "files ORG/NAME/FILE.gguf or ORG/NAME:Q8_0), from the cache or downloaded. Without PATH load the model of the setting.",
+         "files ORG/NAME/FILE.gguf or ORG/NAME:Q8_0), from the cache or downloaded. Without PATH, load the model that the setting `model` names.",
  .examples = "load ./gpt2\nload model.gguf\nload gpt2\nload random:gpt2",
  .related = "model hub save lora"},
 {.name = "model", .group = "Model", .arguments = "[PATH|NAME]", .max_words = 1, .flags = BOTH, .completes = "path bundled cached random", .run = cmd_model,
@@ -83,7 +83,7 @@ const struct command command_table[] = {
 {.name = "convert", .group = "Model", .arguments = "IN OUT [TEXT]", .min_words = 2, .max_words = 3, .flags = BOTH, .completes = "path",
  .options = "force compat limit", .run = cmd_convert,
  .summary = "convert a model to another format",
- .help = "Convert a model: IN is anything that load takes, OUT a Hugging Face folder, a GGUF file or llm.c's .bin. "
+ .help = "Convert a model: IN is any model that `--model` takes, OUT a Hugging Face folder, a GGUF file or llm.c's .bin. "
          "Tensors stay the same, bit for bit, and quantized ones become F32 (but Q8_0 stays in GGUF files), unless --dtype is given. "
          "With --dtype q8 the loss before and after is shown, on TEXT, or on four windows of wiki.test.raw where the data folder has it.",
  .examples = "convert ./gpt2 gpt2.gguf\nconvert gpt2.gguf gpt2-fp16 --dtype fp16\nconvert ./gpt2 gpt2-q8.gguf --dtype q8",
@@ -92,7 +92,7 @@ const struct command command_table[] = {
  .completes = "get remove then cached", .options = "format", .run = cmd_hub,
  .summary = "models downloaded from the Hugging Face Hub",
  .help = "List what is in the Hugging Face cache, which Python programs share: size, last use, revisions. "
-         "`load NAME` takes a model from there, and downloads it only if it is not there.",
+         "A model given by its name is loaded from there, and downloaded only if it is not there.",
  .forms = "get NAME[@REVISION]\tdownload a model, or what is new of it\n"
           "remove NAME[@REVISION]\tremove a model, or a revision of it",
  .examples = "hub\nhub get openai-community/gpt2\nhub remove gpt2",
@@ -118,12 +118,12 @@ const struct command command_table[] = {
  .summary = "train or fine-tune the model",
  .help = "Train or fine-tune the model in memory. Ctrl-C pauses the run.",
  .forms = "CONFIG [KEY=VALUE ...]\tstart a run from a preset, a YAML or a JSON file\n"
-          "CONFIG --plan [ranks=N link=GB/s latency=us disk=GB/s]\tshow its memory and time, and what more processes would bring\n"
+          "CONFIG --plan [ranks=N link=GB/s latency=us disk=GB/s]\tshow memory and time of the run, and what more processes would bring\n"
           "show [CONFIG ...|FOLDER]\tshow the settings of a run and where each comes from\n"
           "status [FOLDER]\tshow the progress of this run, or of one in another process\n"
           "resume [FOLDER]\tresume the paused run, or one from its folder",
  .examples = "train finetune data=my.txt steps=200\ntrain lora data=my.txt\ntrain nanogpt-shakespeare data=input.txt --plan\n"
-             "train finetune data=my.txt gradient_blocks=2 replicas=2\ntrain resume",
+             "train nanogpt-shakespeare data=input.txt gradient_blocks=2 replicas=2\ntrain resume",
  .topics = "training\tall settings of a run\npresets\tthe presets\nsystems\tthe options of other programs",
  .related = "plot eval lora data"},
 {.name = "plot", .group = "Training", .arguments = "[CURVE ...] [over=AXIS] [FILE.svg|FILE.png] [FOLDER]", .max_words = -1, .flags = BOTH,
@@ -136,7 +136,7 @@ const struct command command_table[] = {
 {.name = "data", .group = "Training", .arguments = "info PATH|check PATH [TEXTS]|get NAME|prepare IN ... OUT [KEY=VALUE ...]|convert IN OUT", .min_words = 2, .max_words = -1, .flags = BOTH,
  .completes = "info check get prepare convert then path ; get published ; prepare word path ; convert word path", .words = data_prepare_word, .explain = cmd_data_explain, .options = "force", .run = cmd_data,
  .summary = "look at training data, get or prepare it",
- .help = "Show what training would read from a text, a folder, a .jsonl, .bin, .tfrecord, .pkl or .npy file; check that a tokenized data set is whole; download one of the texts below, "
+ .help = "Show what training would read from a text, a folder, a .jsonl, .bin, .tfrecord, .pkl or .npy file; check that a tokenized data set is whole; download a published text, such as wikitext, "
          "which is checked against its SHA-256; or make token files of texts: plain text, JSON lines, CSV, Parquet, "
          "WikiExtractor's folders and dumps of Wikipedia (pages-articles.xml.bz2); or of other token files. "
          "All texts, .pkl and .tfrecord may be compressed or in archives. The tokenizer is the model's; tokenizer=PATH at the end names another.",
@@ -158,9 +158,9 @@ const struct command command_table[] = {
 {.name = "eval", .group = "Measuring", .arguments = "WHAT [FILE]|history [WORD ...|clear]", .min_words = 1, .max_words = -1, .flags = BOTH | BY_RANKS, .completes = "word history path then path", .words = cmd_eval_word, .explain = cmd_eval_explain,
  .options = "limit strict like other_dtype other_cache_dtype json format all last force", .run = cmd_eval,
  .summary = "perplexity, accuracy, KL divergence",
- .help = "Evaluate the model. WHAT is one of the evaluations below, or a text of yours: a file, a folder or a pattern such as *.txt. "
+ .help = "Evaluate the model. WHAT is an evaluation, such as wikitext or kl, or a text of yours: a file, a folder or a pattern such as *.txt. "
          "history shows past results: all, or those with the WORDs in model, precision, day, evaluation, "
-         "file or definition; clear forgets them.",
+         "file or definition; clear deletes all results.",
  .topics = "formats\tthe files it reads and their fields",
  .examples = "eval my.txt\neval lambada --strict\neval kl ./other my.txt\neval history wikitext --last 5\neval history lambada strict",
  .related = "train bench"},
@@ -174,10 +174,10 @@ const struct command command_table[] = {
  .forms = "SPEC.yaml [NAME ...] [repeats=N] [FILE.svg]\tbenchmarks by name, as Graphcore's benchmarks.yml: a command "
           "of prattle (no other is run), parameters, what to read from the output. {model} is the model in memory; "
           "threads, kernels and precisions are the session's where the command has none\n"
-          "graphcore-gpt2.yaml|languini.yaml|popxl.yaml\tthose that the program itself has\n"
-          "history [SIDE SIDE]\tcompare two days (2026-11-22), machines, or MACHINE/DAY; p is the Mann-Whitney U "
+          "graphcore-gpt2.yaml|languini.yaml|popxl.yaml\tthe specifications that come with prattle\n"
+          "history [SIDE SIDE]\tcompare the results of a SPEC.yaml on two days (2026-11-22), machines, or MACHINE/DAY; p is the Mann-Whitney U "
           "test's, two-sided: above 0.05 a difference is noise\n"
-          "history clear\tforget all results",
+          "history clear\tdelete all results",
  .examples = "bench\nbench decode prefill\nbench train=4x256\nbench languini.yaml languini_mini_sweep repeats=3 sweep.svg\n"
              "bench history\nbench history 2026-11-22 2026-11-23",
  .related = "devices eval"},
@@ -197,8 +197,8 @@ const struct command command_table[] = {
 
 {.name = "set", .group = "Session", .arguments = "[GROUP|NAME [VALUE]|NAME=VALUE ...]", .flags = IN_REPL | TAKES_TEXT | LISTS, .completes = "setting group then value", .run = cmd_set,
  .summary = "show or change settings",
- .help = "Show all settings, a group of them or one, or change it, or several. Changes last until `:reset` or the end of the session; "
-         "settings.yaml keeps them for good. A # after a space begins a comment; in quotes it belongs to the value.",
+ .help = "Show or change settings. Changes last until `:reset` or the end of the session; "
+         "settings.yaml keeps those that are written there. A # after a space begins a comment; in quotes it belongs to the value.",
  .examples = "set\nset temperature 0.7  # calmer\nset temperature=0.7 top_p=0.9\nset stop \"\\n\"\nset stop \"\\n #\"",
  .topics = "settings\tall settings\nsampling\tthe sampling settings",
  .related = "reset"},
@@ -227,7 +227,7 @@ const struct command command_table[] = {
  .examples = "help train\nhelp top_p"},
 {.name = "quit", .also = "q|exit", .group = "Session", .arguments = "", .flags = IN_REPL | MINOR, .run = cmd_quit,
  .summary = "quit prattle",
- .help = "Quit. Asks again if there are unsaved weights. Ctrl-D at an empty prompt quits too.",
+ .help = "Quit. With unsaved weights, a second `:quit` is needed. Ctrl-D at an empty prompt quits too.",
  .related = "save session"},
 {0},
 };

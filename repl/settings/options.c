@@ -242,3 +242,10 @@ int options_read_user_file(struct options *o)
     mem_free(path);
     return rc;
 }
+
+void option_dashed(char *out, size_t n, const char *name)
+{
+    snprintf(out, n, "--%s", name);
+    for (char *p = out; *p != '\0'; p++)
+        *p = *p == '_' ? '-' : *p;
+}

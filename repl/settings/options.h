@@ -41,4 +41,7 @@ int options_read_stored(struct options *o, const struct settings_text *from);
 /* $XDG_CONFIG_HOME/prattle/settings.yaml; 0 when there is none. */
 int options_read_user_file(struct options *o);
 
+/* "--top-k" of top_k. */
+void option_dashed(char *out, size_t n, const char *name);
+
 #endif

@@ -226,8 +226,8 @@ static const struct setting table[] = {
  .help = "folder of evaluation files",
  .more = "Empty: $XDG_DATA_HOME/prattle"},
 {.group = "Evaluation", .name = "keep_results", .type = SETTING_BOOL, .offset = T(keep_results),
- .help = "store results for eval history and bench history",
- .more = "In $XDG_STATE_HOME/prattle: evaluations.jsonl, benchmarks.jsonl"},
+ .help = "store results of eval, and of bench with a SPEC.yaml",
+ .more = "`eval history` and `bench history` show them. In $XDG_STATE_HOME/prattle: evaluations.jsonl, benchmarks.jsonl"},
 
 {.group = "Command options", .call_only = true, .name = "prompt", .letter = 'p', .type = SETTING_STRING, .offset = C(prompt), .argument = "TEXT",
  .help = "answer this prompt and exit"},
@@ -238,7 +238,7 @@ static const struct setting table[] = {
 {.group = "Command options", .call_only = true, .name = "last", .type = SETTING_INT, .offset = C(last), .max = MANY, .argument = "N",
  .help = "eval history, bench history: the newest N; 0: all"},
 {.group = "Command options", .call_only = true, .name = "out", .letter = 'o', .type = SETTING_PATH, .offset = C(out), .argument = "FILE.npy",
- .help = "logits: write them to this file as float32"},
+ .help = "logits: write the logits to this file as float32"},
 {.group = "Command options", .call_only = true, .name = "top", .type = SETTING_INT, .offset = C(top), .max = 1000, .argument = "N",
  .help = "next, logits: number of tokens; 0: 20"},
 {.group = "Command options", .call_only = true, .name = "output", .type = SETTING_CHOICE, .offset = C(output), .choices = CHOICES("text", "ids"),
@@ -264,7 +264,7 @@ static const struct setting table[] = {
 {.group = "Command options", .call_only = true, .name = "other_dtype", .type = SETTING_CHOICE, .offset = C(other_dtype),
  .choices = CHOICES("auto", "fp16|f16|float16|half", "fp32|f32|float32|float", "q8|q8_0"), .help = "eval kl: precision of the other model; auto: dtype"},
 {.group = "Command options", .call_only = true, .name = "other_cache_dtype", .type = SETTING_CHOICE, .offset = C(other_cache_dtype),
- .choices = CHOICES("auto", "fp16|f16|float16|half", "fp32|f32|float32|float", "q8|q8_0"), .help = "eval kl: the other's keys and values; auto: cache_dtype"},
+ .choices = CHOICES("auto", "fp16|f16|float16|half", "fp32|f32|float32|float", "q8|q8_0"), .help = "eval kl: cache of the other model; auto: cache_dtype"},
 {.group = "Command options", .call_only = true, .name = "force", .letter = 'f', .type = SETTING_BOOL, .offset = C(force),
  .help = "overwrite existing files"},
 {.group = "Command options", .call_only = true, .name = "compat", .type = SETTING_BOOL, .offset = C(compat),
@@ -322,9 +322,8 @@ const struct settings_table options_table = {
 
 enum dtype cache_dtype_chosen(enum precision_choice choice, enum dtype weights)
 {
-    static const enum dtype chosen[] = {[PRECISION_FP16] = DTYPE_F16,
-                                        [PRECISION_FP32] = DTYPE_F32,
-                                        [PRECISION_Q8] = DTYPE_Q8};
+    static const enum dtype chosen[] = {
+        [PRECISION_FP16] = DTYPE_F16, [PRECISION_FP32] = DTYPE_F32, [PRECISION_Q8] = DTYPE_Q8};
     return choice == PRECISION_AUTO ? kv_dtype_of(weights) : chosen[choice];
 }
 

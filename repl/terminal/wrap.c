@@ -138,13 +138,17 @@ static bool joins_figure(const char *text, size_t i, size_t n)
            (isdigit((unsigned char)before) || isdigit((unsigned char)after));
 }
 
-/* Bytes of the command in backquotes that text begins with, and of what stands right behind; 0:
- * that is none, or has no room in a line. */
+/* Bytes of the command in backquotes, or of the optional arguments in brackets, "[KEY=VALUE ...]",
+ * that text begins with, and of what stands right behind; 0: that is none, or has no room in a
+ * line. */
 static size_t command_bytes(const char *text, size_t n, int room)
 {
     const char *line_end = memchr(text, '\n', n);
     const size_t line = line_end == NULL ? n : (size_t)(line_end - text);
-    const char *close = line > 1 && *text == '`' ? memchr(text + 1, '`', line - 1) : NULL;
+    const bool command = line > 1 && *text == '`',
+               optional = line > 1 && *text == '[' && isupper((unsigned char)text[1]);
+    const char *close =
+        command || optional ? memchr(text + 1, command ? '`' : ']', line - 1) : NULL;
     size_t bytes = close == NULL ? 0 : (size_t)(close - text);
     while (bytes > 0 && bytes < line && text[bytes] != ' ')
         bytes++;
@@ -295,7 +299,7 @@ void wrap_beside(const char *text, int indent)
     int width = term_width(stdout), at = indent;
     width = width > 100 ? 100 : width < indent + 20 ? indent + 20 : width;
     for (const char *p = text; *p != '\0';) {
-        const size_t quoted = strcspn(p, " `"),
+        const size_t quoted = strcspn(p, " `["),
                      command = command_bytes(p + quoted, strlen(p + quoted), width - indent);
         int n = (int)(command > 0 ? quoted + command : strcspn(p, " "));
         const bool goes_on = p > text && p[-1] != ' ';

@@ -17,7 +17,8 @@ struct wrap {
     bool fixed;       /* that word has characters no step back takes away for sure */
     bool owes;        /* a space met the edge: what comes next begins a line */
     int indent;       /* spaces before what goes on in the next line */
-    bool sentence;    /* of ours: a command in backquotes stays whole, "`:why N`" */
+    bool sentence;    /* of ours: a command in backquotes stays whole, "`:why N`", and "[KEY=VALUE
+                         ...]" */
     bool figures;     /* a number stays with the words beside it: "in 3.2 ms", "seed 7" */
     struct buf word;
     size_t fresh; /* bytes of it that `out` ends with */

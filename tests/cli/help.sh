@@ -17,6 +17,15 @@ done
 has "train --help names the settings of a run" "prattle help training" "$(p train --help)"
 has "  and the presets" "prattle help presets" "$(p train --help)"
 has "help COMMAND has its examples" "  prattle train finetune data=my.txt steps=200" "$(p help train)"
+mkdir "$TMPDIR/examples" && cp README.md "$TMPDIR/examples/my.txt" && cp README.md "$TMPDIR/examples/input.txt"
+while read -r example; do
+    has "  which works: $example" "  parameters  " "$(cd "$TMPDIR/examples" && p ${example#prattle } --plan)"
+done < <(p help train | grep '^  prattle train .*data=')
+is "no command lists formats that it refuses" "" "$(for name in bench hub eval; do p help $name | grep -e '--format.*man'; done)"
+has "  help has them all" "--format text|markdown|csv|json|man|bash" "$(p help help)"
+is "a setting of a run says where all are" "training run: \`prattle help training\` lists them" \
+    "$(p help warmup | sed -n 's/^  group *//p')"
+has "an argument in brackets is whole" $'\nprattle data prepare IN ... OUT [KEY=VALUE ...]\n' "$(p help data)"
 has "an option's help is what it does for the command" "--all                   every position" "$(p help logits)"
 has "  or for a form of it" "--all                   history: every model" "$(p help eval)"
 has "  or several" "wikitext, ptb: Megatron-LM's" "$(p help eval)"
@@ -136,7 +145,7 @@ is "help: topics and names" "presence_penalty presets" "$(offers help pres)"
 is "files of a command" "folder" "$(offers convert model.gguf fol)"
 is "each command in the script" "" "$(p help commands --format csv | tail -n +2 | grep -v ',prompt,' | tr -d '":' |
     sed 's/[, ].*//' | while read -r name; do [ "$(offers "$name" | grep -cw "$name")" = 1 ] || echo "$name"; done)"
-is "each option in it" "" "$(p help settings --format csv | tail -n +2 | cut -d, -f1 | tr -d - | while read -r name; do
+is "each option in it" "" "$(p help settings --format csv | tail -n +2 | cut -d, -f1 | sed 's/^--//' | while read -r name; do
     grep -qe "--${name//_/-}" "$TMPDIR/prattle.bash" || echo "$name"
 done)"
 

@@ -8,7 +8,7 @@ S="--seed 3 --max-new-tokens 5 --ignore-eos"
 answer() { printf '%s' "$1" >"$M/generation_config.json"; shift; "$PRATTLE" "$M" $S "$@" -p abc 2>&1 >/dev/null; echo $?; }
 
 is "one value out of range is left out, by name" \
-    $'prattle: generation_config.json: top_k must be a whole number, 0 to 10000000, not -1: left out\n0' \
+    $'prattle: generation_config.json: top_k must be a whole number, 0 to 1e7, not -1: left out\n0' \
     "$(answer '{"do_sample": true, "top_k": -1, "top_p": 0.5}')"
 is "  and the others hold" "$("$PRATTLE" "$M" $S --top-p 0.5 -p abc 2>/dev/null)" "$("$PRATTLE" "$M" $S -p abc 2>/dev/null)"
 is "beams with contrastive search are beams" \

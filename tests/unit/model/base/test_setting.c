@@ -90,7 +90,8 @@ static void what_is_out_of_range_changes_nothing(void **state)
         {"choice", "yellow", "choice must be red, green or blue, not yellow"},
         {"choice", "red|crimson", "must be red"},
         {"flag", "\033[2J", "flag must be on or off, not \\x1b[2J"},
-        {"seed", "-1", "must be a whole number, 0 to 18446744073709551615"},
+        {"seed", "-1", "must be a whole number, 0 or more, not -1"},
+        {"seed", "18446744073709551616", "a whole number, 0 or more, at most 18446744073709551615"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(setting_parse(row(cases[i][0]), &t, cases[i][1]), ERR_RANGE);

@@ -179,7 +179,7 @@ static void every_option_of_eval_is_accounted_for(void **state)
         if (strcmp(row->group, "Evaluation") != 0 && strstr(for_eval, listed) == NULL)
             continue;
         n++;
-        snprintf(name, sizeof name, "--%s", row->name);
+        option_dashed(name, sizeof name, row->name);
         if (!is_named(name) && strstr(own, listed) == NULL)
             fail_msg("%s: which option of the systems replaced is it?", name);
     }

@@ -314,7 +314,7 @@ static void stored_settings_never_stand_in_the_way(void **state)
         const char *said;
     } rows[] = {
         {"top_p: 0.5\ntop_k: -1\nmin_p: 0.1\n", NULL, NULL, "min_p", "0.1",
-         "x.yaml line 2: top_k must be a whole number, 0 to 10000000, not -1: left out\n"},
+         "x.yaml line 2: top_k must be a whole number, 0 to 1e7, not -1: left out\n"},
         {"temprature: 1\nsave_samples: /x\ntop_k: 3\ntop_k: 4\n", NULL, NULL, "top_k", "3",
          "x.yaml line 1: there is no setting temprature; did you mean temperature?: left out\n"
          "x.yaml line 2: save_samples is not to be set from there: left out\n"
@@ -365,7 +365,7 @@ static void stored_settings_never_stand_in_the_way(void **state)
     from.n = strlen(from.text);
     assert_ok(options_read_stored(o, &from));
     assert_string_equal(buf_text(&left_out), "x.yaml: top_k must be a whole number, 0 to "
-                                             "10000000, not -1: left out\n");
+                                             "1e7, not -1: left out\n");
     from.derived = false;
     /* The user's own stay, and are refused. */
     left_out.n = 0;

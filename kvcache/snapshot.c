@@ -286,7 +286,7 @@ static int load_file(struct in *in, struct sequence *s, const char *path, snapsh
         EVP_DigestInit_ex(in->hash, EVP_sha256(), NULL) != 1)
         return err_set(ERR_NOMEM, "cannot compute a checksum");
     if (in->file.bytes < sizeof in->h)
-        rc = err_set(ERR_FORMAT, "%llu bytes are no session file",
+        rc = err_set(ERR_FORMAT, "%llu bytes are not a session file",
                      (unsigned long long)in->file.bytes);
     else if ((rc = load_bytes(in, &in->h, sizeof in->h)) == 0 && (rc = check_header(in, s)) == 0)
         rc = load_body(in, s);

@@ -88,7 +88,7 @@ static int check_targets(const char *targets, const struct config *c)
         if (!found) {
             snprintf(one, sizeof one, "%.*s", (int)n, t);
             return err_set(ERR_RANGE,
-                           "target_modules has %s, which is no matrix of the %d layers: c_attn, "
+                           "target_modules has %s, which is not a matrix of the %d layers: c_attn, "
                            "c_proj, c_fc, attn.c_proj, mlp.c_proj and all-linear are possible",
                            file_show(shown, sizeof shown, one), c->n_layer);
         }

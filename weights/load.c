@@ -52,10 +52,11 @@ static void note_uneven(const struct params *params, const struct progress *p)
         n++;
     }
     if (n > 0)
-        progress_note(p,
-                      "%d of %d matrices stay fp16, the first %s: its %d inputs are no multiple of "
-                      "q8's %d",
-                      n, of, first->name, first->linear->K, Q8_BLOCK);
+        progress_note(
+            p,
+            "%d of %d matrices stay fp16, the first %s: its %d inputs are not a multiple of "
+            "q8's %d",
+            n, of, first->name, first->linear->K, Q8_BLOCK);
 }
 
 /* From the panel cache if they are there. Weights that get a note are never kept: each load has it.

@@ -50,7 +50,7 @@ static int check_target(const char *path, const struct save_config *c)
     char shown[256];
     int rc = refuse_file_name(path, c);
     if (rc == 0 && !is_gguf(path) && !is_llmc(path) && file_exists(path) && !file_is_folder(path))
-        rc = file_refuse(ERR_EXISTS, path, "exists and is no folder; choose another name");
+        rc = file_refuse(ERR_EXISTS, path, "exists and is not a folder; choose another name");
     if (rc == 0 && !c->force && file_exists(path))
         rc = err_set(ERR_EXISTS, "%s exists already; --force overwrites it",
                      file_show(shown, sizeof shown, path));

@@ -434,7 +434,7 @@ int bpe_train(struct tokenizer **out, struct bpe_words *w, const struct bpe_trai
     if (rc == 0)
         rc = make_tokenizer(out, &t);
     if (rc == 0 && t.tokens.n < wanted)
-        progress_note(p, "the text gives a vocabulary of %zu tokens, %zu were asked for",
+        progress_note(p, "the text gives a vocabulary of %zu tokens; %zu were asked for",
                       t.tokens.n, wanted);
     release_training(&t);
     return rc;

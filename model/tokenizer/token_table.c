@@ -148,9 +148,9 @@ static int add_merge(struct token_table *t, const char *text, int rank, struct t
     token_id left = merge_token(t, b, n_left), right = merge_token(t, b + n_left, n_right);
     token_id merged = merge_token(t, b, n_left + n_right);
     if (left == TOKEN_NONE || right == TOKEN_NONE)
-        return merge_error(text, rank, "joins what is no token");
+        return merge_error(text, rank, "joins what is not a token");
     if (merged == TOKEN_NONE)
-        return merge_error(text, rank, "makes what is no token");
+        return merge_error(text, rank, "makes what is not a token");
     bpe_add(&t->bpe, left, right, merged, rank);
     return 0;
 }

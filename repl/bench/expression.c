@@ -19,7 +19,8 @@ struct expression {
 
 static int refuse_expression(const struct expression *e)
 {
-    return err_set(ERR_FORMAT, "%s is no expression of numbers, {name}, + - * / and parentheses",
+    return err_set(ERR_FORMAT,
+                   "%s is not an expression of numbers, {name}, + - * / and parentheses",
                    file_quote(e->whole));
 }
 
@@ -105,6 +106,6 @@ int expression_value(double *out, const char *text, const struct expression_name
     if (rc == 0 && next_sign(&e) != '\0')
         rc = refuse_expression(&e);
     if (rc == 0 && !isfinite(*out))
-        rc = err_set(ERR_RANGE, "%s is no finite number", file_quote(text));
+        rc = err_set(ERR_RANGE, "%s is not a finite number", file_quote(text));
     return rc;
 }

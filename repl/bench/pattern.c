@@ -51,9 +51,9 @@ static int copy_count(struct buf *out, const char **at, int *counts, const char 
         return refuse_pattern(whole, "has more than 2 counts in braces");
     for (; *p != '}'; p = end + (*end == ',')) {
         if (*p == ' ' || *p == '-' || *p == '+' || strtol(p, &end, 10) > PATTERN_COUNT || end == p)
-            return refuse_pattern(whole, "has braces that are no counts up to 100");
+            return refuse_pattern(whole, "has braces that are not counts up to 100");
         if (*end != ',' && *end != '}')
-            return refuse_pattern(whole, "has braces that are no counts up to 100");
+            return refuse_pattern(whole, "has braces that are not counts up to 100");
     }
     const int rc = buf_add(out, *at, (size_t)(p + 1 - *at));
     *at = p;
@@ -168,7 +168,7 @@ static int take_number(struct numbers *out, const char *text, size_t n)
     const double x = strtod(digits, &end);
     if (kept == 0 || *end != '\0' || !isfinite(x) || kept + 1 == sizeof digits) {
         snprintf(digits, sizeof digits, "%.*s", n < 40 ? (int)n : 40, text);
-        return err_set(ERR_FORMAT, "found %s, which is no number",
+        return err_set(ERR_FORMAT, "found %s, which is not a number",
                        file_show(shown, sizeof shown, n == 0 ? "nothing" : digits));
     }
     return numbers_add(out, x);

@@ -335,7 +335,7 @@ static int known_value(void *user, const char *name, size_t n, double *out)
     const char *text = json_string_value(json_object_get(k->variant, key));
     if (text != NULL && sscanf(text, "%lf%c", out, &more) == 1)
         return 0;
-    return err_set(ERR_RANGE, "%s is no number", file_quote(text == NULL ? key : text));
+    return err_set(ERR_RANGE, "%s is not a number", file_quote(text == NULL ? key : text));
 }
 
 static int read_figure(double *out, const struct spec_figure *f, const char *text, size_t n)

@@ -16,10 +16,12 @@ static int check_parameter(const char *name)
 {
     const size_t n = strlen(name);
     if (n == 0 || n > NAME_BYTES || strpbrk(name, "{}") != NULL)
-        return err_set(ERR_FORMAT, "parameters: %s is no name of one", file_quote(name));
+        return err_set(ERR_FORMAT, "parameters: %s is not the name of a parameter",
+                       file_quote(name));
     for (size_t i = 0; i < n; i++)
         if (name[i] <= ' ' || name[i] > '~')
-            return err_set(ERR_FORMAT, "parameters: %s is no name of one", file_quote(name));
+            return err_set(ERR_FORMAT, "parameters: %s is not the name of a parameter",
+                           file_quote(name));
     if (strcmp(name, "model") == 0)
         return err_set(ERR_FORMAT, "parameters: {model} is the model of the settings");
     return 0;

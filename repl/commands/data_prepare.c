@@ -270,10 +270,10 @@ static int prepare_files(struct repl *r, const struct request *q, const struct d
                       report.format == OUTPUT_JSON_LINES || t == NULL ? 0 : tokenizer_size(t),
                       clock_s() - begun);
     if (rc == ERR_INTERRUPTED)
-        repl_say_stopped(r, "the same command goes on");
+        repl_say_stopped(r, "the same command continues");
     else if (rc != 0 && report.stays)
         wrap_say(stdout, term_dim(stdout),
-                 "[what was read stays; the same command goes on when the cause is gone]");
+                 "[what was read stays; the same command continues when the cause is gone]");
     return rc;
 }
 

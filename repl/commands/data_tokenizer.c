@@ -40,9 +40,10 @@ static int refuse_vocabulary(const char *path)
                     (text_ends_in(path, ".json") && !text_ends_in(path, ".index.json"));
     if (!is || file_is_folder(path) || !file_exists(path))
         return 0;
-    return file_refuse(ERR_UNSUPPORTED, path,
-                       "is no folder: tokenizer= takes one with vocab.json and merges.txt, or with "
-                       "tokenizer.json, or a GGUF or .model file");
+    return file_refuse(
+        ERR_UNSUPPORTED, path,
+        "is not a folder: tokenizer= takes one with vocab.json and merges.txt, or with "
+        "tokenizer.json, or a GGUF or .model file");
 }
 
 /* Of tokenizer=PATH the vocabulary alone counts, whatever else is there. */

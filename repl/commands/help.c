@@ -25,7 +25,7 @@ static int refuse_unknown_name(const char *name)
                        "%s is a preset: `:train %s data=FILE`; `:help presets` lists them", name,
                        name);
     if (other != NULL)
-        return err_set(ERR_MISSING, "%s is no command or setting; `:help %.*s` has `:%s`",
+        return err_set(ERR_MISSING, "%s is not a command or setting; `:help %.*s` has `:%s`",
                        file_quote(name), (int)strcspn(other, " "), other, other);
     if (near != NULL)
         return err_set(ERR_MISSING, "there is no %s; did you mean `:help %s`?", file_quote(name),

@@ -143,7 +143,7 @@ const struct command command_table[] = {
  .forms = "info PATH\tshow documents, tokens, token IDs and the beginning\n"
           "check PATH [TEXTS]\tcheck every token ID, a folder's files and file lists, and that TEXTS give these tokens\n"
           "get NAME\tdownload a text to where eval looks for it\n"
-          "prepare IN ... OUT\tencode the documents of IN into OUT, or split, shuffle and thin out those of token files; an interrupted command goes on when it is given again\n"
+          "prepare IN ... OUT\tencode the documents of IN into OUT, or split, shuffle and thin out those of token files; an interrupted command continues when it is given again\n"
           "convert IN OUT\tconvert a token file or JSON lines to another format, by the name of OUT or format=; llm.c's documents begin with the end-of-text token, the others' end with it",
  .examples = "data info my.txt\ndata get wikitext\ndata prepare my.txt my-tokens\ndata prepare books.tar.xz news.jsonl data/train split=0.95,0.05\ndata convert data/train train.tfrecord\ndata check my-tokens my.txt",
  .related = "train tokenizer"},

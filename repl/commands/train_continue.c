@@ -58,8 +58,8 @@ static void report_paused(struct repl *r)
     if (n > 0)
         snprintf(of, sizeof of, " of %" PRId64, n);
     wrap_say(stdout, term_dim(stdout),
-             "[paused at step %" PRId64 "%s; a prompt is answered by these weights, `:train "
-             "resume` goes on]",
+             "[paused at step %" PRId64 "%s; prompts are answered by these weights, and `:train "
+             "resume` continues]",
              run_step(r->run), of);
     r->told_stop = true;
 }
@@ -145,8 +145,8 @@ static void save_after_loss(void *user)
         processes_tell_saved(step);
     else if (step > 0)
         wrap_say(stdout, term_dim(stdout),
-                 "[step %" PRId64 " is saved; `prattle train resume %s` goes on from there]", step,
-                 file_word(path, sizeof path, run_path(r->run)));
+                 "[step %" PRId64 " is saved; `prattle train resume %s` continues from there]",
+                 step, file_word(path, sizeof path, run_path(r->run)));
     fflush(stdout);
 }
 

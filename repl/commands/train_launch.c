@@ -161,7 +161,7 @@ static int explain_loss(int rc, const char *folder)
     char word[256];
     char *why = mem_strdup(err_text());
     if (why != NULL && run_folder_has_checkpoint(folder))
-        err_set(rc, "%s; `:train resume %s` goes on from the newest checkpoint", why,
+        err_set(rc, "%s; `:train resume %s` continues from the newest checkpoint", why,
                 file_word(word, sizeof word, folder));
     else if (why != NULL)
         err_set(rc, "%s", why);
@@ -174,10 +174,11 @@ static void say_stopped(struct repl *r, const char *folder, bool shell)
 {
     char text[320] = "there is no checkpoint yet", word[256];
     if (run_folder_has_checkpoint(folder) && shell)
-        snprintf(text, sizeof text, "`prattle train resume %s` goes on from the newest checkpoint",
+        snprintf(text, sizeof text,
+                 "`prattle train resume %s` continues from the newest checkpoint",
                  file_word(word, sizeof word, folder));
     else if (run_folder_has_checkpoint(folder))
-        snprintf(text, sizeof text, "`:train resume` goes on from the newest checkpoint");
+        snprintf(text, sizeof text, "`:train resume` continues from the newest checkpoint");
     repl_say_stopped(r, text);
 }
 

@@ -232,7 +232,7 @@ static void show_head(const char *state, const char *path, const char *label, co
     if (*label != '\0')
         file_show(named, sizeof named, label);
     snprintf(text, sizeof text, "in %s%s%s%s\n", file_show(shown, sizeof shown, path),
-             *named == '\0' ? "" : ", labelled ", named, more);
+             *named == '\0' ? "" : ", labeled ", named, more);
     snprintf(head, sizeof head, "%s ", state);
     wrap_labelled(stdout, term_bold(stdout), head, text);
 }
@@ -351,7 +351,7 @@ int train_status(struct repl *r, const char *folder)
     if (path == NULL && repl_latest_run(r, false, &path) != 0)
         return err_set(ERR_MISSING,
                        "no run is in memory; `:train CONFIG` begins one, `:train "
-                       "resume FOLDER` goes on with one, `:train status FOLDER` shows one");
+                       "resume FOLDER` continues with one, `:train status FOLDER` shows one");
     char shown[SHOWN];
     int rc = folder == NULL && !file_exists_in(path, "metrics.jsonl")
                  ? err_set(ERR_MISSING, "the run in %s has no metrics yet: no step has ended",

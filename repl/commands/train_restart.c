@@ -187,7 +187,7 @@ static void say_restart(const struct restart *a, const struct launcher_end *end,
     if (a->step >= 0)
         snprintf(from, sizeof from, "from step %" PRId64 ", %s", a->step,
                  a->step == end->saved ? "which rank 0 has saved" : "the newest checkpoint");
-    wrap_say(stdout, term_dim(stdout), "[%s; goes on with %d process%s %s]", why, a->size,
+    wrap_say(stdout, term_dim(stdout), "[%s; continues with %d process%s %s]", why, a->size,
              a->size == 1 ? "" : "es", from);
     fflush(stdout);
 }

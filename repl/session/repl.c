@@ -452,7 +452,7 @@ void repl_report_full(struct repl *r, const struct generate_config *g, const str
     char sentence[128];
     snprintf(
         sentence, sizeof sentence,
-        "context full: an answer ended at the model's %d token%s; set on_full to slide to go on",
+        "context full: an answer ended at the model's %d token%s; set on_full to slide to continue",
         r->model->config.n_ctx, r->model->config.n_ctx == 1 ? "" : "s");
     progress_warn(sentence);
     r->reported_full = true;

@@ -34,8 +34,9 @@ static void report_saved_run(const struct repl *r, bool leaving)
     if (leaving) /* which unsaved_report_resume goes on from */
         wrap_say(stdout, term_dim(stdout), "[step %s is saved]", step);
     else
-        wrap_say(stdout, term_dim(stdout), "[step %s is saved; `%s resume %s` goes on from there]",
-                 step, r->interactive && !signals_leaving() ? ":train" : "prattle train", path);
+        wrap_say(stdout, term_dim(stdout),
+                 "[step %s is saved; `%s resume %s` continues from there]", step,
+                 r->interactive && !signals_leaving() ? ":train" : "prattle train", path);
 }
 
 static int save_run(struct repl *r, bool leaving)
@@ -67,7 +68,7 @@ void unsaved_report_resume(const struct repl *r)
              file_word(path, sizeof path, run_path(r->run)), run_saved_step(r->run),
              run_status(r->run) == RUN_FINISHED
                  ? ""
-                 : ", and `:train resume` goes on with its training");
+                 : ", and `:train resume` continues with its training");
 }
 
 static const char *const discarders[] = {

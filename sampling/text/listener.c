@@ -26,7 +26,7 @@ void listener_report_slide(struct listener *l)
     int n_ctx = l->model->config.n_ctx;
     if (l->slide_reported)
         return;
-    snprintf(sentence, sizeof sentence, "context full: going on from the newest %d of %d tokens",
+    snprintf(sentence, sizeof sentence, "context full: continuing from the newest %d of %d tokens",
              prompt_slide_length(n_ctx), n_ctx);
     listener_report(l, sentence);
     l->slide_reported = true;

@@ -69,11 +69,11 @@ has "pairs where there are none" '"error":"stop must be a text' \
 is "beams say that they cannot slide" "prattle: context full: a beam search ends there, its beams cannot slide" \
     "$("$PRATTLE" $MODEL $S -n 300 --on-full slide --num-beams 2 -p x 2>&1 >/dev/null)"
 for way in "" "--penalty-alpha 0.6 --top-k 4"; do
-    is "what slides says so, once: $way" "prattle: context full: going on from the newest 128 of 256 tokens" \
+    is "what slides says so, once: $way" "prattle: context full: continuing from the newest 128 of 256 tokens" \
         "$("$PRATTLE" $MODEL $S -n 400 --on-full slide $way -p x 2>&1 >/dev/null)"
 done
 # 256 tokens predict one more, behind a prompt of one. What the context ended is said once.
-full="prattle: context full: an answer ended at the model's 256 tokens; set on_full to slide to go on"
+full="prattle: context full: an answer ended at the model's 256 tokens; set on_full to slide to continue"
 for way in "" "--device-loop off" "--greedy" "--num-beams 3" "--penalty-alpha 0.6 --top-k 4"; do
     is "the last token that the context allows, once said: $way" "256 context 0 $full" \
         "$("$PRATTLE" $MODEL $S -n 300 $way -p x --jsonl 2>"$TMPDIR/err" |
@@ -88,7 +88,7 @@ is "a prompt as long as the context gets one token" "256 1 $full" \
 has "a longer one is refused" "the prompt has 257 tokens, the context holds 256: shorten it" \
     "$("$PRATTLE" generate --model $MODEL $S --ids $(seq -s, 0 255),0 --output ids 2>&1)"
 long="{\"ids\":[$(seq -s, 0 255),0],\"max_new_tokens\":2}"
-is "a prompt that loses its older half says so, once" "prattle: context full: going on from the newest 128 of 256 tokens" \
+is "a prompt that loses its older half says so, once" "prattle: context full: continuing from the newest 128 of 256 tokens" \
     "$(printf '%s\n%s\n' "$long" "$long" | "$PRATTLE" $MODEL $S --jsonl --on-full slide 2>&1 >/dev/null)"
 has "an empty list of ids is named" '"error":"ids must not be empty' "$(echo '{"ids":[]}' | "$PRATTLE" $MODEL $S --jsonl 2>&1)"
 is "nothing is said of an answer that ended by itself" "" "$("$PRATTLE" $MODEL $S -n 256 -p x 2>&1 >/dev/null)"

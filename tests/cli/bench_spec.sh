@@ -145,7 +145,7 @@ END
 machine() { "$PRATTLE" bench "$TMPDIR/machine.yaml" session own parameter --format csv --model $MODEL "$@" 2>&1 | sed -n "s| *model=$MODEL||; s/,threads,\([0-9]*\),.*/: \1/p"; }
 is "threads of the session" "session threads=1: 1|own: 2|parameter n=2: 2" "$(machine --threads 1 | paste -sd'|')"
 is "  and its other settings" "session threads=1 pin=off kernels=portable: 1" "$(machine -t 1 --pin off --kernels portable | head -n 1)"
-has "  which the command has" "kernels: found portable, which is no number" \
+has "  which the command has" "kernels: found portable, which is not a number" \
     "$("$PRATTLE" bench "$TMPDIR/machine.yaml" kernels --kernels portable --model $MODEL 2>&1)"
 
 # History, of records made up: two machines, two days.

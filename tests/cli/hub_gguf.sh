@@ -31,7 +31,7 @@ has "  nor is the repository" "has no model org/none, or it is private" "$(words
 is "beside a config.json" "$(words "$ROOT/org/one/tiny.gguf")" "$(words org/both)"
 is "weights of Hugging Face come first" "0" "$(cp "$ROOT/org/one/tiny.gguf" "$ROOT/org/plain/"; : >"$LOG"; words org/plain >/dev/null; grep -c gguf "$LOG")"
 rm -rf "$CACHE" && mkdir "$ROOT/org/empty" && echo text >"$ROOT/org/empty/README.md"
-has "no model at all" "org/empty has no config.json: it is no model that prattle loads" "$(words org/empty)"
+has "no model at all" "org/empty has no config.json: it is not a model that prattle loads" "$(words org/empty)"
 has "no GGUF" "org/empty has no GGUF files" "$(words org/empty:Q8_0)"
 has "get" "$CACHE/models--org--one/snapshots/$COMMIT/tiny.gguf" "$("$PRATTLE" hub get org/one 2>&1)"
 has "in the list" "org/one" "$("$PRATTLE" hub --format csv | tail -n +2 | cut -d , -f 1)"

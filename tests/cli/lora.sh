@@ -74,7 +74,7 @@ has "another model's adapter" "expected [8,768], r being 8 and the model's matri
     "$("$PRATTLE" --model random:gpt2,n_layer=2 --lora $last -p x 2>&1)"
 has "no training beside a loaded one" "the model has an adapter" \
     "$(train beside --lora $last 2>&1)"
-has "a target that is none" "target_modules has c_atn, which is no matrix" "$(train none target_modules=c_atn 2>&1)"
+has "a target that is none" "target_modules has c_atn, which is not a matrix" "$(train none target_modules=c_atn 2>&1)"
 sed -i 's/"base_model_name_or_path": ".*",/"base_model_name_or_path": "gpt2-nowhere",/' $last/adapter_config.json
 has "a base that is not there" "is for the model gpt2-nowhere, which is not here" "$("$PRATTLE" $last -p x 2>&1)"
 has "a checkpoint that was changed is passed over" "were written; passed over" \

@@ -65,7 +65,7 @@ kill -INT $!
 wait $!
 is "stopped while a file is unpacked" 130 $?
 set +m
-has "  it says what goes on" "[stopped; the same command goes on]" "$(cat said)"
+has "  it says what goes on" "[stopped; the same command continues]" "$(cat said)"
 is "  Arrow never had the file" "" "$(cat log)"
 is "  nothing stays but what was read" ".stopped.jsonl.preparing" "$(ls -dA stopped* .stopped* 2>/dev/null; find cache -type f | sort | diff cached -)"
 said=$(with data prepare large.tar.xz stopped.jsonl --model $MODEL)

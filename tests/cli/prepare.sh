@@ -184,7 +184,7 @@ for form in nanogpt llmc; do
     is "  and no others" "" "$(grep 'look at' <<<"$lacks")"
 done
 printf '\223NUMPY\1\0\106\0%-69s\n\1\0\0\0\373\377\377\377' "{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }" >minus.npy
-has "a negative id is none" "minus.npy: token 1 is -5, which is no token ID: expected 0 to 2147483647" "$("$PRATTLE" data info minus.npy 2>&1)"
+has "a negative id is none" "minus.npy: token 1 is -5, which is not a token ID: expected 0 to 2147483647" "$("$PRATTLE" data info minus.npy 2>&1)"
 has "nor one of a model" "minus.npy: token 1 is -5, expected 0 to 256 with this vocabulary" "$("$PRATTLE" data check minus.npy --model $MODEL 2>&1)"
 printf A >single.txt
 is "one byte" "1 document, 1 byte of text" "$(field read "$(prepare single.txt single)" | cut -d , -f 1,2)"
@@ -282,7 +282,7 @@ cmp named.bin named-2.bin
 is "  as a model is" 0 $?
 has "data info takes one" "of the tokenizer's 300" "$("$PRATTLE" data info named tokenizer=words)"
 is "  or as a model" "$("$PRATTLE" data info named tokenizer=words)" "$("$PRATTLE" data info named --model words)"
-has "  its files as other programs take them" "words/vocab.json is no folder: tokenizer= takes one with vocab.json and merges.txt" \
+has "  its files as other programs take them" "words/vocab.json is not a folder: tokenizer= takes one with vocab.json and merges.txt" \
     "$("$PRATTLE" data info named tokenizer=words/vocab.json 2>&1)"
 has "  for a text too" "of the tokenizer's 300" "$("$PRATTLE" data info texts/a.txt tokenizer=words)"
 has "data check too" "which give the same tokens" "$("$PRATTLE" data check named texts/a.txt tokenizer=words)"
@@ -301,7 +301,7 @@ is "a run reads it" 0 $?
 printf 'caf\351' >texts/c.txt
 said=$(prepare texts faulty)
 has "a file at fault is named" "texts/c.txt is not UTF-8: byte 3 is e9" "$said"
-has "and what to do" "what was read stays; the same command goes on when the cause is gone" "$said"
+has "and what to do" "what was read stays; the same command continues when the cause is gone" "$said"
 rm texts/c.txt
 is "without it the command goes on" "4 documents" "$(prepare texts faulty | sed -n 's/^  wrote .*: \([0-9]* documents\).*/\1/p')"
 "$PRATTLE" help data >said

@@ -54,7 +54,7 @@ has "a run trains on it" "step 1" "$("$PRATTLE" train finetune data=longer.txt s
 has "too many pieces" "tokenizer.model: it has 400 pieces, the model 257 tokens" "$("$PRATTLE" tokens x --model ./small 2>&1)"
 has "GGUF has no place for it" "a GGUF file does not hold the SentencePiece tokenizer of this model: name a folder" \
     "$("$PRATTLE" convert "$random" model.gguf 2>&1)"
-has "it is no model" "bytes.model: it is a SentencePiece model, which is a tokenizer without weights" \
+has "it is not a model" "bytes.model: it is a SentencePiece model, which is a tokenizer without weights" \
     "$("$PRATTLE" generate x --model "$golden/bytes.model" 2>&1)"
 
 # Damage: one sentence, and no signal.

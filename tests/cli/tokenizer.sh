@@ -16,7 +16,7 @@ is "but with --force" "300 tokens, 43 merges; wrote $D/a" "$(p tokenizer train $
 p tokenizer train $CORPUS "$D/one" --vocab-size 500 --threads 1 >/dev/null
 p tokenizer train $CORPUS "$D/two" --vocab-size 500 --threads 2 >/dev/null
 is "threads make no difference" "" "$(diff -r "$D/one" "$D/two")"
-has "it says how many the text gives" "a vocabulary of 1448 tokens, 5000 were asked for" "$(p tokenizer train $CORPUS "$D/b" --vocab-size 5000)"
+has "it says how many the text gives" "a vocabulary of 1448 tokens; 5000 were asked for" "$(p tokenizer train $CORPUS "$D/b" --vocab-size 5000)"
 has "rare pairs may be left apart" "459 tokens, 202 merges" "$(p tokenizer train $CORPUS "$D/c" --vocab-size 5000 --min-frequency 3)"
 mkdir "$D/texts" && cp $CORPUS "$D/texts/x" && cp $CORPUS "$D/texts/y"
 has "a folder of texts" "600 tokens, 343 merges" "$(p tokenizer train "$D/texts" "$D/d" --vocab-size 600)"
@@ -63,7 +63,7 @@ refuse "an empty text" "is empty" tokenizer train "$D/empty" "$D/no"
 refuse "a text that is not there" "$D/none" tokenizer train "$D/none" "$D/no"
 refuse "a vocabulary without room for the bytes" "vocab_size must be a whole number, 257 to" tokenizer train $CORPUS "$D/no" --vocab-size 100
 refuse "a place that is not there" "cannot write $D/no/where" tokenizer train $CORPUS "$D/no/where"
-refuse "a file in the way" "is no folder" tokenizer train $CORPUS "$D/empty"
+refuse "a file in the way" "is not a folder" tokenizer train $CORPUS "$D/empty"
 refuse "another verb" "it can train" tokenizer learn $CORPUS "$D/no"
 refuse "too few words" "usage: prattle tokenizer train TEXT OUT" tokenizer train $CORPUS
 is "none of them left anything" "a b c d empty model one other texts two" "$(ls -A "$D" | xargs)"

@@ -35,7 +35,7 @@ EXEC=exec train slow steps=1000000 gradient_accumulation=500 save_every=1 >log 2
 pid=$!
 until_saved slow
 out=$("$PRATTLE" train status slow 2>&1)
-has "the first is seen" "open in slow, labelled " "$out"
+has "the first is seen" "open in slow, labeled " "$out"
 has "and who it is" " by process $pid" "$out"
 has "a second trainer is refused" "another trainer (process $pid) is at work there" \
     "$("$PRATTLE" train resume slow 2>&1)"
@@ -50,7 +50,7 @@ signal() {
     kill -"$1" $pid; wait $pid
 }
 # what it kept, and said so: the step it says is there, and is not the last.
-kept() { n=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` goes on from there\]$/\1/p' log)
+kept() { n=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` continues from there\]$/\1/p' log)
     [ "${n:-$STEPS}" -lt $STEPS ] && [ "$(echo "$1"/step-*)" = "$1/step-$(printf %06d "$n")" ] && echo "kept"; }
 signal TERM term
 is "with what nothing had saved" "143 kept" "$? $(kept term)"
@@ -63,7 +63,7 @@ set +m
 "$PRATTLE" train resume int --threads 3 eval_every=60 >/dev/null
 is "Ctrl-C and resume: the same bits" "$(remains whole)" "$(remains int)"
 
-has "a run is not begun over another" 'has a checkpoint of step 240 already: `prattle train resume whole` goes on' \
+has "a run is not begun over another" 'has a checkpoint of step 240 already: `prattle train resume whole` continues' \
     "$(train whole 2>&1)"
 has "with checkpoint.resume it goes on" "[finished at step 240" "$(train whole checkpoint.resume=on 2>&1)"
 "$PRATTLE" convert $MODEL base >/dev/null 2>&1

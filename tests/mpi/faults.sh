@@ -25,18 +25,18 @@ for victim in rank mpirun first; do
     case $victim in rank) pid=${ranks[1]} ;; mpirun) pid=$mpirun ;; first) pid=${ranks[0]} ;; esac
     kill -9 "$pid"
     for _ in $(seq 3000); do
-        [ "$(grep -c 'goes on with' log)" -gt "$(wc -w <<<"$got")" ] || ! kill -0 $launcher 2>/dev/null && break
+        [ "$(grep -c 'continues with' log)" -gt "$(wc -w <<<"$got")" ] || ! kill -0 $launcher 2>/dev/null && break
         sleep 0.02
     done
     got+="$victim "
     at=$(newest run)
 done
 wait $launcher
-is "three are killed, one after another, and the run comes to its end" "0 3" "$? $(grep -c 'goes on with' log)"
+is "three are killed, one after another, and the run comes to its end" "0 3" "$? $(grep -c 'continues with' log)"
 is "  with the bits of one that lost none" "$(digest whole)" "$(digest run)"
-has "  a rank is named" "[rank 1 ($here) was lost: killed by signal 9; goes on with 2 processes from step " "$(told log)"
-has "  mpirun too" "[mpirun was lost: killed by signal 9; goes on with 2 processes from step " "$(told log)"
-has "  and rank 0" "[rank 0 ($here) was lost: killed by signal 9; goes on with 1 process from step " "$(told log)"
+has "  a rank is named" "[rank 1 ($here) was lost: killed by signal 9; continues with 2 processes from step " "$(told log)"
+has "  mpirun too" "[mpirun was lost: killed by signal 9; continues with 2 processes from step " "$(told log)"
+has "  and rank 0" "[rank 0 ($here) was lost: killed by signal 9; continues with 1 process from step " "$(told log)"
 is "  nothing is left" "0 " "$(gone "$TMPDIR/run") $(left)"
 has "it can be as many again" "[finished at step $((STEPS + 2))" \
     "$("$PRATTLE" train resume run steps=$((STEPS + 2)) replicas=3)"
@@ -63,12 +63,12 @@ set -m
 launcher=$!
 set +m
 until_newer run "$at" && until_newer run "$(newest run)" && find_processes && kill -9 "${ranks[1]}"
-for _ in $(seq 3000); do grep -q 'goes on with' log || ! kill -0 $launcher 2>/dev/null && break; sleep 0.02; done
-from=step-$(printf %06d "$(sed -n 's/.*goes on with 1 process from step \([0-9]*\),.*/\1/p' log)")
+for _ in $(seq 3000); do grep -q 'continues with' log || ! kill -0 $launcher 2>/dev/null && break; sleep 0.02; done
+from=step-$(printf %06d "$(sed -n 's/.*continues with 1 process from step \([0-9]*\),.*/\1/p' log)")
 until_newer run "$from"
 kill -INT $launcher; wait $launcher
 is "one that was resumed goes on without a rank, and is stopped" "130 1 " "$? $([[ $from > $at ]] && echo 1) $(cat err)"
-saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` goes on from there\]$/\1/p' log)
+saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` continues from there\]$/\1/p' log)
 is "  which is saved" "step-$(printf %06d "$saved")" "$(newest run)"
 is "  nothing is left" "0 " "$(gone "$TMPDIR/run") $(left)"
 # As few as one are taken along with mpirun.
@@ -78,7 +78,7 @@ launcher=$!
 set +m
 at=$(newest run)
 until_newer run "$at" && find_processes && kill -9 "${ranks[1]}"
-for _ in $(seq 3000); do grep -q 'goes on with' log || ! kill -0 $launcher 2>/dev/null && break; sleep 0.02; done
+for _ in $(seq 3000); do grep -q 'continues with' log || ! kill -0 $launcher 2>/dev/null && break; sleep 0.02; done
 until_newer run "$(newest run)" && find_processes
 { kill -9 $launcher $mpirun; wait $launcher; } 2>/dev/null
 is "  nor is it left behind by mpirun" "0 " "$(gone "$TMPDIR/run") $(left)"

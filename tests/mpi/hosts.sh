@@ -98,7 +98,7 @@ has "  the newest checkpoint is whole" "[finished at step" "$("$PRATTLE" train r
 start run
 lose_host green
 is "a host that is gone is named" "in time" "$(lasts 15)"
-has "  and the others go on" "[rank 1 (green) was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; goes on with 2 processes from step " "$(cat log)"
+has "  and the others go on" "[rank 1 (green) was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; continues with 2 processes from step " "$(cat log)"
 wait $launcher
 is "  to the same bits" "0 $(digest whole)" "$? $(digest run)"
 rm -rf "$(left_on green)" # as its disk is
@@ -121,8 +121,8 @@ until_newer run "$(newest run)"
 lose_host blue
 wait $launcher
 is "two hosts are gone, one after another: the last goes on to the same bits" "0 $(digest whole)" "$? $(digest run)"
-has "  from where the two were" "[rank 1 (green) was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; goes on with 2 processes from step " "$(cat log)"
-has "  and then the one" "[rank 1 (blue) was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; goes on with 1 process from step " "$(cat log)"
+has "  from where the two were" "[rank 1 (green) was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; continues with 2 processes from step " "$(cat log)"
+has "  and then the one" "[rank 1 (blue) was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; continues with 1 process from step " "$(cat log)"
 find_host green; find_host blue
 rm -rf $(left_on green) $(left_on blue)
 is "  and leaves nothing" "0 " "$(gone "$TMPDIR/run") $(left)"
@@ -131,7 +131,7 @@ lose_host green; lose_host blue
 is "both at once" "in time" "$(lasts 15)"
 wait $launcher
 is "  to the same bits" "0 $(digest whole)" "$? $(digest run)"
-has "  one of them is named" " was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; goes on with 1 process from step " "$(cat log)"
+has "  one of them is named" " was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; continues with 1 process from step " "$(cat log)"
 is "  and not as if it were the other's" "" "$(grep 'of its host' log)"
 find_host green; find_host blue
 rm -rf $(left_on green) $(left_on blue)

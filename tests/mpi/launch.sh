@@ -50,7 +50,7 @@ loadable() { "$PRATTLE" train resume "$1" steps=1 replicas=1 2>&1 | tail -n 3; }
 begin int replicas=3
 kill -INT $launcher; wait $launcher
 is "Ctrl-C ends it as one process" "130 0" "$? $(gone "$TMPDIR/int")"
-saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` goes on from there\]$/\1/p' log)
+saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` continues from there\]$/\1/p' log)
 is "and is kept" "step-$(printf %06d "$saved")" "$(basename "$(ls -d int/step-* | tail -n 1)")"
 # One Ctrl-C comes to the processes one after another: what stops one does not stop the saving of the first.
 got=
@@ -89,7 +89,7 @@ begin rank replicas=3
 kill -9 "${ranks[1]}"; wait $launcher
 is "a rank is killed: nothing is left" "1 0" "$? $(gone "$TMPDIR/rank")"
 has "  and it is named" "rank 1 ($(hostname)) was lost: killed by signal 9; " "$(told err)"
-has "  with what is left" "train resume $TMPDIR/rank\` goes on from the newest checkpoint" "$(cat err)"
+has "  with what is left" "train resume $TMPDIR/rank\` continues from the newest checkpoint" "$(cat err)"
 for folder in prompt mpirun rank; do
     has "  which is whole ($folder)" "[finished at step" "$(loadable $folder)"
 done

@@ -220,7 +220,7 @@ static const struct setting table[] = {
  .help = "hosts of the replicas, as mpirun's --hostfile",
  .more = "Empty: this host. The processes are spread evenly over them. All have the program and the run's folder under the same paths. train/parallel/HOSTS.md has examples"},
 {.group = "execution", .name = "elastic", .holds_from = RUN_HOLDS_FROM_RESUME, .type = SETTING_CHOICE, .offset = E(elastic), .choices = CHOICES("auto", "on|yes|true|1", "off|no|false|0"),
- .help = "go on without a process that is lost",
+ .help = "continue without a process that is lost",
  .more = "The others begin again at the newest state that is whole, with the same results, bit for bit. auto: on where hosts names more than one. Of processes that prattle has started"},
 {.group = "execution", .name = "matrices", .holds_from = RUN_HOLDS_FROM_RESUME, .type = SETTING_CHOICE, .offset = E(matrices), .choices = CHOICES("auto", "own", "openblas"),
  .help = "matrix products: own kernels, or OpenBLAS's",

@@ -40,7 +40,7 @@ static int read_type(struct npy *out, const char *at, const struct file *f)
 {
     char *end;
     if (at == NULL || *at != '\'' || at[1] == '\0' || at[2] == '\0')
-        return refuse(ERR_UNSUPPORTED, f, "has elements that are no simple type");
+        return refuse(ERR_UNSUPPORTED, f, "has elements that are not of a simple type");
     const char order = at[1];
     out->kind = at[2];
     const long width = strtol(at + 3, &end, 10);

@@ -54,7 +54,7 @@ int array_push_global(struct pickle_stack *m, const char *name, size_t n)
 static int read_text(const struct pickle_stack *m, char out[TEXT_BYTES], const struct open_value *v)
 {
     if (v->kind != OPEN_TEXT || v->n >= TEXT_BYTES)
-        return stack_broken(m, "a name is no short text");
+        return stack_broken(m, "a name is not a short text");
     int rc = file_read_at(m->file, out, (uint64_t)v->at, (size_t)v->n);
     out[v->n] = '\0';
     return rc;
@@ -236,7 +236,7 @@ static int apply_global(struct pickle_stack *m, struct open_value *v, enum array
     if (global == GLOBAL_ARRAY || n != expected[global])
         return stack_broken(m, "a function has other arguments than expected");
     if (global == GLOBAL_ENCODE && argument(m, 0)->kind != OPEN_TEXT)
-        return stack_broken(m, "what is encoded is no text");
+        return stack_broken(m, "what is encoded is not text");
     if (global == GLOBAL_ENCODE) {
         *v = *argument(m, 0);
         v->kind = OPEN_LATIN;
@@ -295,7 +295,7 @@ int array_build(struct pickle_stack *m)
 {
     const size_t n = stack_n(m);
     if (n < 2 || stack_at(m, n - 1)->kind != OPEN_TUPLE)
-        return stack_broken(m, "a state is no tuple");
+        return stack_broken(m, "a state is not a tuple");
     const struct open_value object = *stack_at(m, n - 2);
     int rc = object.kind == OPEN_DTYPE ? check_order(m)
              : object.kind == OPEN_LIST && stack_at(m, n - 1)->n == 5 &&

@@ -131,7 +131,7 @@ int stack_extend(struct pickle_stack *m, size_t list, size_t first)
 {
     const struct open_value *l = stack_at(m, list);
     if (l->kind != OPEN_LIST)
-        return stack_broken(m, "items are added to what is no list");
+        return stack_broken(m, "items are added to what is not a list");
     int rc = fill_list(m, l->at, first, stack_n(m) - first);
     return rc == 0 ? stack_pop(m, stack_n(m) - first) : rc;
 }

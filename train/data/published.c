@@ -276,7 +276,7 @@ int published_get(char **path, const struct published *t, const char *folder,
         hub_session_close(&s);
     }
     if (rc == ERR_INTERRUPTED)
-        progress_note(p, "what has arrived of %s stays, and the next time goes on from there",
+        progress_note(p, "what has arrived of %s stays, and the next download resumes there",
                       t->name);
     return rc == ERR_IO || rc == ERR_MISSING || rc == ERR_UNSUPPORTED
                ? refuse_download(rc, t, *path)

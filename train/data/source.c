@@ -456,7 +456,7 @@ int data_sources_find(struct data_sources *out, const char *paths)
         return err_wrap("data");
     if (words.n == 0)
         rc = err_set(ERR_RANGE, "there is no data: data=PATH names a text, a folder or a token "
-                                "file, data=generated makes random tokens");
+                                "file; data=generated makes random tokens");
     for (size_t i = 0; i < words.n && rc == 0; i++)
         rc = add_path(out, words.list[i].bytes);
     if (rc == ERR_MISSING && words.n > 1)

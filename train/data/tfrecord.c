@@ -320,7 +320,7 @@ int tfrecord_parse(struct ids *out, const unsigned char *bytes, size_t n)
     int type, rc = 0;
     while (message.at < message.end && rc == 0) {
         if (!take_field(&message, &field, &type, &features, &v))
-            return set_wrong("it is no tf.train.Example");
+            return set_wrong("it is not a tf.train.Example");
         if (type == 2 && field == 1)
             rc = look_at_features(&e, features);
     }

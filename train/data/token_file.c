@@ -228,7 +228,8 @@ static int refuse_id(const struct token_file *f, uint64_t at, int64_t id, int n_
     file_show(shown, sizeof shown, file_name(f));
     if (n_vocab <= 0)
         return err_set(ERR_RANGE,
-                       "%s: token %" PRIu64 " is %" PRId64 ", which is no token ID: expected 0 to "
+                       "%s: token %" PRIu64 " is %" PRId64
+                       ", which is not a token ID: expected 0 to "
                        "%" PRId32,
                        shown, at, id, INT32_MAX);
     return err_set(ERR_RANGE,

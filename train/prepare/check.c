@@ -187,7 +187,7 @@ static int check_texts(struct check_report *r, const struct dataset *d, const ch
         return rc;
     for (size_t i = 0; i < c.texts.n && rc == 0; i++)
         if (c.texts.list[i].kind != DATA_TEXT && c.texts.list[i].kind != DATA_JSON_LINES)
-            rc = err_set(ERR_FORMAT, "%s is no text", source_name(&c, i, shown));
+            rc = err_set(ERR_FORMAT, "%s is not a text", source_name(&c, i, shown));
     if (rc == 0 && (c.found = mem_array(IDS_AT_ONCE, sizeof *c.found)) == NULL)
         rc = ERR_NOMEM;
     text_reader_init(&c.reader, c.texts.list, c.texts.n, SEPARATOR);

@@ -24,10 +24,11 @@ int run_refuse_old(const char *folder)
     char word[256];
     file_show(shown, sizeof shown, folder);
     if (rc == 0 && n > 0)
-        rc = err_set(ERR_EXISTS,
-                     "%s has a checkpoint of step %" PRId64 " already: `:train resume %s` goes on "
-                     "from there, folder=DIR begins another run",
-                     shown, steps[0], file_word(word, sizeof word, folder));
+        rc =
+            err_set(ERR_EXISTS,
+                    "%s has a checkpoint of step %" PRId64 " already: `:train resume %s` continues "
+                    "from there, folder=DIR begins another run",
+                    shown, steps[0], file_word(word, sizeof word, folder));
     mem_free(steps);
     return rc;
 }

@@ -136,7 +136,7 @@ int run_resume_check(struct resume *q, const struct run_config *c)
         rc = file_check_folder(q->config.checkpoint.folder);
     return rc == 0 || rc == ERR_INTERRUPTED
                ? rc
-               : err_wrap("cannot go on from %s", file_show(shown, sizeof shown, path));
+               : err_wrap("cannot resume from %s", file_show(shown, sizeof shown, path));
 }
 
 /* ---- going on ---- */
@@ -253,6 +253,6 @@ int run_resume(struct run **out, struct resume *q, struct model *m, const struct
     }
     run_drop(r);
     return rc == ERR_INTERRUPTED ? rc
-                                 : err_wrap("cannot go on from %s",
+                                 : err_wrap("cannot resume from %s",
                                             file_show(shown, sizeof shown, q->checkpoint.path));
 }

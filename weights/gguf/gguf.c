@@ -331,8 +331,9 @@ static int resolve_tensors(struct gguf *g, size_t head_bytes)
         struct gguf_tensor *t = &g->tensors[i];
         t->name.data = (const char *)g->head + (uintptr_t)t->name.data;
         if (t->at % alignment != 0)
-            rc = err_set(ERR_FORMAT, "offset %" PRIu64 " is no multiple of the alignment, %" PRIu64,
-                         t->at, alignment);
+            rc = err_set(ERR_FORMAT,
+                         "offset %" PRIu64 " is not a multiple of the alignment, %" PRIu64, t->at,
+                         alignment);
         else if (t->at > room || t->bytes > room - t->at)
             rc = err_set(ERR_FORMAT,
                          "%" PRIu64 " bytes at offset %" PRIu64 ", the data section has %" PRIu64,

@@ -149,7 +149,7 @@ int generation_config_parse(struct buf *out, const char *text, size_t n, const s
     struct buf lines = {0};
     int rc = json_read_any_numbers(&o, text, n);
     if (rc == 0 && !json_is_object(o))
-        rc = err_set(ERR_FORMAT, "the file is no object of settings");
+        rc = err_set(ERR_FORMAT, "the file is not an object of settings");
     const bool drawn = rc == 0 && is_drawn(o, p);
     for (size_t i = 0; i < sizeof settings / sizeof *settings && rc == 0; i++)
         if (drawn || !settings[i].drawn)

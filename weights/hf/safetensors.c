@@ -104,7 +104,7 @@ static int read_entry(struct tensor_entry *e, const json_t *o, uint64_t data, ui
     char shape[120];
     tensor_shape_text(shape, sizeof shape, e);
     if (!shape_bytes(&bytes, e, bits))
-        return err_set(ERR_FORMAT, "shape %s of %s is no number of bytes below 2^61", shape,
+        return err_set(ERR_FORMAT, "shape %s of %s is not a number of bytes below 2^61", shape,
                        e->dtype_name);
     if (bytes != ends[1] - ends[0])
         return err_set(ERR_FORMAT,
@@ -165,7 +165,7 @@ static int read_metadata(struct tensor_file *f, const json_t *o)
         return 0;
     const char *format = NULL;
     if (!json_is_object(o))
-        return err_set(ERR_FORMAT, "__metadata__ is no object");
+        return err_set(ERR_FORMAT, "__metadata__ is not an object");
     int rc = json_take_text(o, "format", &format);
     if (rc == 0 && format != NULL && (f->format = mem_strdup(format)) == NULL)
         rc = ERR_NOMEM;

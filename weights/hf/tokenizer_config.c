@@ -17,7 +17,7 @@ static const char *added_complaint(const struct vocab_draft *d, const char *text
     char *end;
     const long number = strtol(key, &end, 10);
     if (text == NULL || *text == '\0' || *key < '0' || *key > '9' || *end != '\0')
-        return "it is no text with an id";
+        return "it is not a text with an id";
     if (number >= d->cap || (d->config != NULL && number >= d->config->n_vocab))
         return "its id is none of the model's";
     *id = (int)number;

@@ -369,7 +369,7 @@ static int fetch_adapter(struct fetch *f)
         return rc != 0 || found
                    ? rc
                    : err_set(ERR_MISSING,
-                             "%s has no config.json: it is no model that prattle loads",
+                             "%s has no config.json: it is not a model that prattle loads",
                              f->name->id);
     }
     if (rc == 0)

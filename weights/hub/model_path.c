@@ -156,7 +156,7 @@ static int download(char **out, const struct hub_name *n, bool anew, bool here,
     rc = hub_fetch(commit, file, n, anew, &s);
     hub_session_close(&s);
     if (rc == ERR_INTERRUPTED)
-        progress_note(p, "what has arrived of %s stays, and the next time goes on from there",
+        progress_note(p, "what has arrived of %s stays, and the next download resumes there",
                       n->id);
     else if (rc == ERR_IO && !here)
         rc = refuse_fetch(rc, n, s.reached);

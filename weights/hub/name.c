@@ -132,7 +132,7 @@ int hub_name_read(struct hub_name *n, const char *text)
         return 0;
     return *wrong == '\0'
                ? err_set(ERR_RANGE,
-                         "%s is no name of a model on the Hub, as openai-community/gpt2 is",
+                         "%s is not the name of a model on the Hub, as openai-community/gpt2 is",
                          file_quote(text))
                : err_set(ERR_RANGE, "%s: the revision after @ must be a branch, a tag or a commit",
                          file_quote(text));

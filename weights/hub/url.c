@@ -101,7 +101,7 @@ int url_join(struct buf *out, const char *base, const char *location)
     const size_t before = out->n;
     int rc = 0;
     if (!read_origin(&o, base))
-        return err_set(ERR_FORMAT, "%s is no http or https address", file_quote(base));
+        return err_set(ERR_FORMAT, "%s is not an http or https address", file_quote(base));
     if (!url_is_valid(location) && strcspn(location, ":") >= strcspn(location, "/?#")) {
         const size_t kept = count_kept(&o, base, location);
         rc = buf_add(out, base, kept);
@@ -115,8 +115,9 @@ int url_join(struct buf *out, const char *base, const char *location)
     out->n = before;
     if (out->data != NULL)
         out->data[before] = '\0';
-    return rc != 0 ? rc
-                   : err_set(ERR_FORMAT, "%s is no http or https address", file_quote(location));
+    return rc != 0
+               ? rc
+               : err_set(ERR_FORMAT, "%s is not an http or https address", file_quote(location));
 }
 
 int url_quote(struct buf *out, const char *text, const char *keeps)

@@ -34,9 +34,9 @@ static int check_magic(uint32_t magic)
 {
     for (int i = 0; i < N_OTHERS; i++)
         if (magic == others[i].magic)
-            return err_set(ERR_FORMAT, "it is no model but %s", others[i].what);
+            return err_set(ERR_FORMAT, "it is not a model but %s", others[i].what);
     if (magic != LLMC_MAGIC)
-        return err_set(ERR_FORMAT, "it is no model of llm.c");
+        return err_set(ERR_FORMAT, "it is not a model of llm.c");
     return 0;
 }
 

@@ -82,7 +82,7 @@ int folder_create(struct folder_writer *f, const char *path, bool force)
     *f = (struct folder_writer){.force = force};
     bool exists = file_exists(path);
     if (exists && !file_is_folder(path))
-        return file_refuse(ERR_EXISTS, path, "exists and is no folder; choose another name");
+        return file_refuse(ERR_EXISTS, path, "exists and is not a folder; choose another name");
     if (exists && !force && !is_empty_folder(path))
         return file_refuse(ERR_EXISTS, path, "exists already; --force overwrites it");
     if ((f->path = folder_real_path(path)) == NULL ||

@@ -32,7 +32,7 @@ static int read_stack_global(struct pickle_machine *m, uint64_t unused)
     if (name == NULL || module == NULL)
         return ERR_FORMAT;
     if (name->kind != PICKLE_TEXT || module->kind != PICKLE_TEXT)
-        return pickle_broken(m, "a global's name is no text");
+        return pickle_broken(m, "a global's name is not text");
     m->stack.n -= 2;
     return pickle_push_global(m, module->text.at, module->text.n, name->text.at, name->text.n);
 }

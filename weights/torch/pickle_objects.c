@@ -192,7 +192,7 @@ int pickle_new_object(struct pickle_machine *m)
         return ERR_FORMAT;
     if (class->kind != PICKLE_GLOBAL || class->global->kind != GLOBAL_OBJECT ||
         pickle_unpack(m, args, part) != 0)
-        return pickle_broken(m, "what it makes is no object of the list");
+        return pickle_broken(m, "what it makes is not an object of the list");
     m->stack.n -= 2;
     return pickle_push(m, (struct pickle_value){.kind = PICKLE_DICT, .number = true});
 }

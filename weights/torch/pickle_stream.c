@@ -68,7 +68,8 @@ static int compare_keys(const void *a, const void *b)
     return order != 0 ? order : (x->n_key > y->n_key) - (x->n_key < y->n_key);
 }
 
-/* List every storage once, also those of tensors that are skipped, since they are in the file too. */
+/* List every storage once, also those of tensors that are skipped, since they are in the file too.
+ */
 static int list_storages(struct pickle_stream *s, const struct pickle_machine *m)
 {
     char shown[PICKLE_SHOWN];
@@ -118,7 +119,7 @@ static int read_order(struct pickle_stream *s, struct pickle_machine *m)
         const int k =
             key->kind == PICKLE_TEXT ? pickle_stream_find(s, key->text.at, key->text.n) : -1;
         if (key->kind != PICKLE_TEXT)
-            rc = pickle_broken(m, "the key of a storage is no text");
+            rc = pickle_broken(m, "the key of a storage is not text");
         else if (k < 0 || listed[k])
             rc = err_set(ERR_FORMAT, "storage %s is listed %s",
                          pickle_show(shown, key->text.at, key->text.n),

@@ -98,7 +98,7 @@ static int read_archive(struct tensor_file *out, const struct zip *z)
         (rc = file_read_at(&out->file, pickle.data, data->offset, (size_t)data->bytes)) == 0)
         rc = pickle_read(&tensors, &n, &out->about, pickle.data, (size_t)data->bytes);
     if (rc == 0 && n == 0)
-        rc = err_set(ERR_FORMAT, "its data.pkl is no dict of tensors");
+        rc = err_set(ERR_FORMAT, "its data.pkl is not a dict of tensors");
     if (rc == 0 && (out->entries = mem_array((size_t)n, sizeof *out->entries)) == NULL)
         rc = ERR_NOMEM;
     for (int i = 0; i < n && rc == 0; i++)

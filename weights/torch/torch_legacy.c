@@ -68,7 +68,7 @@ int torch_legacy_read(struct tensor_file *out)
         rc = pickle_stream_read(&stream, head, n);
     out->about = stream.about;
     if (rc == 0 && stream.n_tensors == 0)
-        rc = err_set(ERR_FORMAT, "its pickle is no dict of tensors");
+        rc = err_set(ERR_FORMAT, "its pickle is not a dict of tensors");
     if (rc == 0 && (rc = add_entries(out, &stream)) == 0)
         rc = torch_entries_check(out);
     pickle_stream_release(&stream);

@@ -74,7 +74,7 @@ static int find_directory(struct directory *d, const struct file *f)
             return err_set(ERR_UNSUPPORTED, "it is one of several volumes of a zip");
         return find_end64(d, f, f->bytes - n + at);
     }
-    return err_set(ERR_FORMAT, "it is no zip archive, or a truncated one");
+    return err_set(ERR_FORMAT, "it is not a zip archive, or a truncated one");
 }
 
 /* Take sizes and offset from the zip64 field where the 32-bit ones are full. */

@@ -268,7 +268,7 @@ static void bad_files_are_refused(void **state)
     static const size_t cuts[] = {0, 7, 103, 104, 300, 20000};
     for (size_t i = 0; i < 6; i++) {
         scratch_file("session", good.data, cuts[i]);
-        refused(&x, ERR_FORMAT, cuts[i] < 104 ? "bytes are no session file" : "its header says");
+        refused(&x, ERR_FORMAT, cuts[i] < 104 ? "bytes are not a session file" : "its header says");
     }
     memcpy(bad, good.data, good.n);
     scratch_file("session", bad, good.n + 1);

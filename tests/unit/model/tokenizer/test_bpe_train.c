@@ -92,7 +92,7 @@ static void merges_as_the_reference(void **state)
         same_sha256(json_object_get(run, "tokens_sha256"), t, made, token_line);
         if (made < asked)
             snprintf(expected, sizeof expected,
-                     "the text gives a vocabulary of %d tokens, %d were asked for", made, asked);
+                     "the text gives a vocabulary of %d tokens; %d were asked for", made, asked);
         assert_string_equal(notes.last, expected);
         tokenizer_free(t);
     }

@@ -124,9 +124,10 @@ static void what_cannot_be_said_is_refused(void **state)
     struct ids ids = {0};
     static const struct {
         const char *text, *sentence;
-    } rows[] = {{"ab \xc3\xa9t", "the vocabulary of 101 tokens lacks the character U+00E9 (\xc3\xa9)"},
-                {"ab\n", "the vocabulary of 101 tokens lacks the character U+000A (\\x0a)"},
-                {"x\xff", "the vocabulary of 101 tokens lacks the byte 0xFF"}};
+    } rows[] = {
+        {"ab \xc3\xa9t", "the vocabulary of 101 tokens lacks the character U+00E9 (\xc3\xa9)"},
+        {"ab\n", "the vocabulary of 101 tokens lacks the character U+000A (\\x0a)"},
+        {"x\xff", "the vocabulary of 101 tokens lacks the byte 0xFF"}};
     assert_ok(tokenizer_encode(t, &ids, "a", 1, ENCODE_TEXT));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(tokenizer_encode(t, &ids, rows[i].text, strlen(rows[i].text), 0),
@@ -233,8 +234,8 @@ static void bad_vocabularies_are_refused(void **state)
         {{"a", "b", "ab"}, " b", "merge 0 \" b\" is not two texts with a space between"},
         {{"a", "b", "ab"}, "a ", "merge 0 \"a \" is not two texts with a space between"},
         {{"a", "b", "ab"}, "a b b", "merge 0 \"a b b\" is not two texts with a space between"},
-        {{"a", "b", "ab"}, "a c", "merge 0 \"a c\" joins what is no token"},
-        {{"a", "b", "ab"}, "b a", "merge 0 \"b a\" makes what is no token"},
+        {{"a", "b", "ab"}, "a c", "merge 0 \"a c\" joins what is not a token"},
+        {{"a", "b", "ab"}, "b a", "merge 0 \"b a\" makes what is not a token"},
         {{"a", "b", "ab"}, "a \xff", "merge 0 \"a \\xff\" is not in GPT-2's byte alphabet"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int n = 0;

@@ -70,7 +70,8 @@ static void the_format_of_the_examples_is_read(void **state)
     assert_true(values[2] == 18000);
     assert_false(e->figures[1].shown);
     assert_string_equal(e->figures[2].unit, "per hour");
-    assert_says(spec_figures(values, e, variant, "nothing", 7), "throughput: no number in the output matches its regexp");
+    assert_says(spec_figures(values, e, variant, "nothing", 7),
+                "throughput: no number in the output matches its regexp");
     e = spec_find(&s, "second");
     assert_int_equal(json_array_size(e->variants), 2);
     assert_ok(spec_words(&words, e->command, json_array_get(e->variants, 1), "a model"));
@@ -102,7 +103,7 @@ static void wrong_types_and_counts_are_refused(void **state)
     refuse("a:\n  cmd: prattle devices\n  derived: {y: {expr: '{z}'}}" DATA,
            "there is no figure or parameter z");
     refuse("a:\n  cmd: prattle devices\n  derived: {y: {expr: 'system(1)'}}" DATA,
-           "is no expression");
+           "is not an expression");
     refuse("a:\n  cmd: prattle devices\n  parameters: 3" DATA, "parameters: expected a mapping");
     refuse("a:\n  cmd: prattle devices\n  parameters: {b: [[1]]}" DATA, "expected single values");
     refuse("a:\n  cmd: prattle devices\n  parameters: [[b], [1, 2]]" DATA, "row 1");
@@ -197,7 +198,7 @@ static void expressions_without_bound_are_refused(void **state)
     refuse_pattern("", "1 to 256 characters");
     refuse_pattern("(", "is not valid");
     refuse_pattern("[0-9", "not closed");
-    refuse_pattern("a{1000}", "no counts up to 100");
+    refuse_pattern("a{1000}", "not counts up to 100");
     refuse_pattern("((a{100}){100}){100}", "more than 2 counts");
     refuse_pattern("(a)\\1", "a backreference");
     refuse_pattern("(a)(b)", "more than one group");
@@ -231,7 +232,7 @@ static void numbers_are_found(void **state)
     assert_true(isnan(first_number("never ([0-9]+)", "at all")));
     assert_true(isnan(first_number("b*", "")));
     assert_ok(pattern_compile(&p, "x (.*)"));
-    assert_says(pattern_find(&p, &found, "x \x1b[2J", 6), "found \\x1b[2J, which is no number");
+    assert_says(pattern_find(&p, &found, "x \x1b[2J", 6), "found \\x1b[2J, which is not a number");
     assert_says(pattern_find(&p, &found, "x nan", 5), "found nan");
     assert_says(pattern_find(&p, &found, "x ", 2), "found nothing");
     numbers_release(&found);
@@ -255,13 +256,13 @@ static void expressions_are_arithmetic(void **state)
     double x;
     assert_ok(expression_value(&x, "1 + 2 * -3 - (4 - {a}) / 2", &names));
     assert_true(x == -3.5);
-    assert_fails(expression_value(&x, "1 / 0", &names), ERR_RANGE, "no finite number");
-    assert_fails(expression_value(&x, "1 2", &names), ERR_FORMAT, "is no expression");
-    assert_fails(expression_value(&x, "", &names), ERR_FORMAT, "is no expression");
-    assert_fails(expression_value(&x, "{a", &names), ERR_FORMAT, "is no expression");
+    assert_fails(expression_value(&x, "1 / 0", &names), ERR_RANGE, "not a finite number");
+    assert_fails(expression_value(&x, "1 2", &names), ERR_FORMAT, "is not an expression");
+    assert_fails(expression_value(&x, "", &names), ERR_FORMAT, "is not an expression");
+    assert_fails(expression_value(&x, "{a", &names), ERR_FORMAT, "is not an expression");
     memset(deep, '(', sizeof deep - 1);
     deep[sizeof deep - 1] = '\0';
-    assert_fails(expression_value(&x, deep, &names), ERR_FORMAT, "is no expression");
+    assert_fails(expression_value(&x, deep, &names), ERR_FORMAT, "is not an expression");
 }
 
 static void sides_are_days_and_machines(void **state)

@@ -704,7 +704,7 @@ static void refuses_missing_things(void **state)
     assert_ok(data_config_init(&c));
     assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, NULL), ERR_RANGE);
     assert_string_equal(err_text(), "there is no data: data=PATH names a text, a folder or a token "
-                                    "file, data=generated makes random tokens");
+                                    "file; data=generated makes random tokens");
     data_config_release(&c);
     c = data_config_of((const char *const[]){"not-there.txt"}, 1);
     assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, NULL), ERR_MISSING);

@@ -74,7 +74,7 @@ static void wrong_arguments_of_nanogpt(void **state)
     open_fails("ckpt.pt", "cannot open DIR/config.json: No such file or directory; it says the "
                           "shape of the model");
     scratch_write(&scratch, "ckpt.pt", b.data, b.n / 2);
-    open_fails("ckpt.pt", "cannot load DIR/ckpt.pt: it is no zip archive, or a truncated one");
+    open_fails("ckpt.pt", "cannot load DIR/ckpt.pt: it is not a zip archive, or a truncated one");
     scratch_write(&scratch, "ckpt.pt", "", 0);
     open_fails("ckpt.pt", "cannot load DIR/ckpt.pt: the file is empty");
     buf_release(&b);

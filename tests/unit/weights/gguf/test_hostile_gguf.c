@@ -87,7 +87,7 @@ static const struct {
     {"an offset of 2^64-32", GGUF(1, 1) ARCH "\"t 4:1 8:16 4:0 8:-32 align 0*64", ERR_FORMAT,
      "tensor t: 64 bytes at offset 18446744073709551584, the data section has 64"},
     {"an offset of 12", GGUF(1, 1) ARCH VECTOR("t", 1, 12) "align 0*64", ERR_FORMAT,
-     "tensor t: offset 12 is no multiple of the alignment, 32"},
+     "tensor t: offset 12 is not a multiple of the alignment, 32"},
     {"a truncated tensor", GGUF(1, 1) ARCH VECTOR("t", 16, 0) "align 0*63", ERR_FORMAT,
      "tensor t: 64 bytes at offset 0, the data section has 63"},
     {"overlapping tensors", GGUF(2, 1) ARCH VECTOR("t", 9, 0) VECTOR("u", 1, 32) "align 0*64",

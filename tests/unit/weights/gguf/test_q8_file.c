@@ -132,7 +132,8 @@ static void a_round_trip_keeps_the_bits(void **state)
 
         /* A folder holds the same numbers as F32, and quantizes to the same blocks. */
         const int before = notes.n;
-        assert_ok(weights_convert(scratch_path(s, "a.gguf"), scratch_path(s, "hf"), 0, &as_it_is, &p));
+        assert_ok(
+            weights_convert(scratch_path(s, "a.gguf"), scratch_path(s, "hf"), 0, &as_it_is, &p));
         assert_int_equal(notes.n, before + 1);
         assert_non_null(strstr(notes.last, "quantized weights (Q8_0) are written as F32"));
         struct model *back = load(scratch_path(s, "hf"), DTYPE_Q8, NULL);
@@ -177,12 +178,13 @@ static void what_q8_cannot_hold_stays_fp16_and_is_said(void **state)
     struct notes notes = {0};
     const struct progress p = {.note = notes_take, .user = &notes};
     assert_ok(weights_convert(uneven, path, 0, &as_q8, &p));
-    assert_string_equal(notes.first, "2 matrices are written as F16, the first blk.0.ffn_down.weight: "
-                                     "Q8_0 needs a multiple of 32 inputs");
+    assert_string_equal(notes.first,
+                        "2 matrices are written as F16, the first blk.0.ffn_down.weight: "
+                        "Q8_0 needs a multiple of 32 inputs");
     notes = (struct notes){0};
     model_free(load(path, LOAD_DTYPE_AUTO, &notes));
     assert_string_equal(notes.first, "2 of 10 matrices stay fp16, the first h.0.mlp.c_proj.weight: "
-                                     "its 70 inputs are no multiple of q8's 32");
+                                     "its 70 inputs are not a multiple of q8's 32");
     notes = (struct notes){0};
     assert_ok(weights_convert(narrow, path, 0, &as_q8, &p));
     struct model *m = load(path, LOAD_DTYPE_AUTO, NULL);
@@ -217,8 +219,8 @@ static void blocks_of_others_are_kept(void **state)
     struct buf whole = {0};
     struct q8_block first, *block, got[3 * 96 / 32];
     assert_ok(gguf_open_source(&source, path, true));
-    const int at = (int)(params_find(&source.table, "h.1.attn.c_attn.weight") -
-                         source.table.tensors);
+    const int at =
+        (int)(params_find(&source.table, "h.1.attn.c_attn.weight") - source.table.tensors);
     assert_ok(source.readers[at].read_q8(source.readers[at].user, &first, 0, 1));
     source_close(&source);
     assert_ok(file_read_all(&whole, path, 1 << 24));
@@ -230,8 +232,7 @@ static void blocks_of_others_are_kept(void **state)
     first = *block;
     scratch_write(s, "others.gguf", whole.data, whole.n);
     struct model *m = load(path, LOAD_DTYPE_AUTO, NULL);
-    assert_true(linear_element(&m->params.layers[1].c_attn, 3, 0) ==
-                half_to_f32(0x3456) * -128.0f);
+    assert_true(linear_element(&m->params.layers[1].c_attn, 3, 0) == half_to_f32(0x3456) * -128.0f);
     m->changed = true;
     assert_ok(model_save(m, scratch_path(s, "again.gguf"), &as_it_is, NULL));
     expect_same_files(path, scratch_path(s, "again.gguf"));

@@ -147,10 +147,12 @@ static const struct wrong wrongs[] = {
     {"\"lora_dropout\": 0.0", "\"lora_dropout\": 1.0", NULL, NULL,
      "adapter_config.json: lora_dropout is 1.05"},
     {"\"c_attn\"", "\"c_atn\"", NULL, NULL,
-     "adapter_config.json: target_modules has c_atn, which is no matrix of the 3 layers: c_attn, "
+     "adapter_config.json: target_modules has c_atn, which is not a matrix of the 3 layers: "
+     "c_attn, "
      "c_proj, c_fc, attn.c_proj, mlp.c_proj and all-linear are possible"},
-    {"\"c_attn\"", "\"lm_head\"", NULL, NULL, "target_modules has lm_head, which is no matrix"},
-    {"\"c_attn\"", "\"\\u001b[2J\"", NULL, NULL, "target_modules has \\x1b[2J, which is no matrix"},
+    {"\"c_attn\"", "\"lm_head\"", NULL, NULL, "target_modules has lm_head, which is not a matrix"},
+    {"\"c_attn\"", "\"\\u001b[2J\"", NULL, NULL,
+     "target_modules has \\x1b[2J, which is not a matrix"},
     {"\"c_attn\"", "17", NULL, NULL, "target_modules has 17, must be names"},
     {"\"target_modules\": [", "\"target_modules\": \".*attn\", \"was\": [", NULL, NULL,
      "target_modules is \".*attn\": only a list of names or all-linear is read"},

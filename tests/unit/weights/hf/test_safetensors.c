@@ -220,7 +220,7 @@ static const char *const generation_files[][3] = {
      "generation_config.json: top_k is 4.5" NO_CONTRASTIVE},
     {"{\"penalty_alpha\": 0.6, \"top_k\": \"4\"}", "penalty_alpha: 0.6\ntop_k: 50\n",
      "generation_config.json: top_k is \"4\", left out\n"},
-    {"[]", NULL, "generation_config.json is left out: the file is no object of settings\n"},
+    {"[]", NULL, "generation_config.json is left out: the file is not an object of settings\n"},
 };
 
 /* What generation_config.json says becomes the model's settings, unless prattle.yaml does. */

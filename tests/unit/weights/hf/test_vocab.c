@@ -217,7 +217,7 @@ static void added_tokens_of_the_settings_count(void **state)
          LEFT_OUT("1", "4: its text has another id")},
         {"{\"added_tokens_decoder\": {\"5\": {\"content\": \"<y>\"}, \"4x\": {\"content\": "
          "\"b\"}}}",
-         LEFT_OUT("1", "4x: it is no text with an id")},
+         LEFT_OUT("1", "4x: it is not a text with an id")},
         /* The first of two ids with one text has it. */
         {"{\"added_tokens_decoder\": {\"5\": {\"content\": \"<y>\"}, \"4\": {\"content\": "
          "\"<y>\"}}}",
@@ -275,8 +275,8 @@ static const struct {
      "vocab.json: token \"a\\x1b[2J\" has id -1, out of the range 0..1025"},
     {"{\"a b\": 0}", "", ERR_FORMAT, "token 0 \"a b\" is not in GPT-2's byte alphabet"},
     {ABC, "a b c\n", ERR_FORMAT, "merge 0 \"a b c\" is not two texts with a space between"},
-    {ABC, "#version: 0.2\nb a\n", ERR_FORMAT, "merge 0 \"b a\" makes what is no token"},
-    {ABC, "a b\nab c\n", ERR_FORMAT, "merge 1 \"ab c\" joins what is no token"},
+    {ABC, "#version: 0.2\nb a\n", ERR_FORMAT, "merge 0 \"b a\" makes what is not a token"},
+    {ABC, "a b\nab c\n", ERR_FORMAT, "merge 1 \"ab c\" joins what is not a token"},
     {"{\"pre_tokenizer\": {\"type\": \"Metaspace\"}}", NULL, ERR_UNSUPPORTED,
      "tokenizer.json is not GPT-2's byte-level BPE: its pre_tokenizer is not ByteLevel alone"},
     {"{\"model\": {\"type\": \"Unigram\"}}", NULL, ERR_UNSUPPORTED,

@@ -51,7 +51,7 @@ static void answers_of_no_hub_are_refused(void **state)
     expect_failure("HEAD config.json 0 hash ../../../x", ERR_FORMAT, "X-Repo-Commit or ETag");
     expect_failure("HEAD config.json 0 commit ../../../../x", ERR_FORMAT, "X-Repo-Commit or ETag");
     expect_failure("HEAD config.json 0 redirect file:///etc/passwd", ERR_FORMAT,
-                   "no http or https");
+                   "not an http or https");
     expect_failure("HEAD config.json 0 redirect /org/tiny/resolve/main/config.json", ERR_FORMAT,
                    "redirects without end");
 }

@@ -140,10 +140,10 @@ static void wrong_headers_are_refused(void **state)
         int32_t value;
         const char *sentence;
     } rows[] = {
-        {0, 20240520, "it is no model but token data of llm.c, which :train reads"},
-        {0, 20240328, "it is no model but llm.c's tokenizer"},
+        {0, 20240520, "it is not a model but token data of llm.c, which :train reads"},
+        {0, 20240328, "it is not a model but llm.c's tokenizer"},
         {0, 20240527,
-         "it is no model but llm.c's optimizer state; the model is in the file that begins with "
+         "it is not a model but llm.c's optimizer state; the model is in the file that begins with "
          "model_"},
         {1, 2, "it has version 2 of llm.c's format; 1 and 3 (fp32) and 5 (bf16) are read"},
         {1, -1, "it has version -1 of llm.c's format; 1 and 3 (fp32) and 5 (bf16) are read"},

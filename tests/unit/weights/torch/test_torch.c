@@ -96,11 +96,11 @@ static const struct row refused_pickles[] = {
         "the pickle has opcode INST (0x69) at byte 1" REFUSED),
     ROW("}\x81", ERR_FORMAT, "the pickle is broken at byte 2: the stack is empty"),
     ROW("})\x81", ERR_FORMAT,
-        "the pickle is broken at byte 3: what it makes is no object of the list"),
+        "the pickle is broken at byte 3: what it makes is not an object of the list"),
     ROW("ccollections\nOrderedDict\n)\x81", ERR_FORMAT,
-        "the pickle is broken at byte 27: what it makes is no object of the list"),
+        "the pickle is broken at byte 27: what it makes is not an object of the list"),
     ROW("cargparse\nNamespace\nN\x85\x81", ERR_FORMAT,
-        "the pickle is broken at byte 23: what it makes is no object of the list"),
+        "the pickle is broken at byte 23: what it makes is not an object of the list"),
     ROW("cargparse\nNamespace\n)R", ERR_FORMAT,
         "the pickle is broken at byte 22: what it calls is not a function of the list"),
     ROW("csubprocess\nPopen\n)\x81", ERR_UNSUPPORTED,
@@ -392,7 +392,7 @@ static const struct {
      {0},
      ERR_UNSUPPORTED,
      "its numbers are not little-endian"},
-    {{{"a/data.pkl", "}.", 2}}, {0}, ERR_FORMAT, "its data.pkl is no dict of tensors"}};
+    {{{"a/data.pkl", "}.", 2}}, {0}, ERR_FORMAT, "its data.pkl is not a dict of tensors"}};
 
 static void hostile_zips_get_a_sentence(void **state)
 {
@@ -417,7 +417,7 @@ static void other_files_get_a_sentence(void **state)
     (void)state;
     static const struct row rows[] = {
         ROW("", ERR_FORMAT, "the file is empty"),
-        ROW("PK\5\6", ERR_FORMAT, "it is no zip archive, or a truncated one"),
+        ROW("PK\5\6", ERR_FORMAT, "it is not a zip archive, or a truncated one"),
         ROW("version https://git-lfs.github.com/spec/v1\n", ERR_FORMAT, "git-lfs pointer")};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct tensor_file f;

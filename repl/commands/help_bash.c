@@ -195,7 +195,7 @@ static int add_off(struct buf *out, const struct setting *o)
     settings_init(&built_in); /* borrows its texts */
     if (o->type != SETTING_BOOL || !*(const bool *)((const char *)&built_in + o->offset))
         return 0;
-    help_dashed(dashed, sizeof dashed, o->name);
+    option_dashed(dashed, sizeof dashed, o->name);
     return buf_printf(out, "--no%s ", dashed + 1);
 }
 

@@ -150,12 +150,25 @@ static int escape_text(struct buf *out, const char *text, size_t n)
     return rc;
 }
 
+/* For a person: broken between words. */
+static int write_wrapped(const struct buf *b)
+{
+    struct buf wrapped = {0};
+    int rc = wrap_into(&wrapped, buf_text(b), term_width(stdout) - 1);
+    if (rc == 0 && fputs(buf_text(&wrapped), stdout) >= 0)
+        fflush(stdout);
+    buf_release(&wrapped);
+    return rc;
+}
+
 static int write_answers(struct lines *l, const struct buf *b)
 {
     if (l->file != NULL)
         return file_write(l->file, b->data, b->n);
     if (term_is(stdout))
         progress_wipe(); /* elsewhere the bar stands while answers go by */
+    if (l->visible && !l->settings->batch.raw && !l->settings->batch.jsonl)
+        return write_wrapped(b);
     if (fwrite(b->data, 1, b->n, stdout) == b->n && fflush(stdout) == 0)
         return 0;
     l->closed = errno == EPIPE;

@@ -353,7 +353,9 @@ int train_status(struct repl *r, const char *folder)
                        "no run is in memory; `:train CONFIG` begins one, `:train "
                        "resume FOLDER` continues with one, `:train status FOLDER` shows one");
     char shown[SHOWN];
-    int rc = folder == NULL && !file_exists_in(path, "metrics.jsonl")
+    int rc = folder != NULL && !run_folder_is(path)
+                 ? err_set(ERR_MISSING, "%s is not the folder of a run", file_quote(folder))
+             : folder == NULL && !file_exists_in(path, "metrics.jsonl")
                  ? err_set(ERR_MISSING, "the run in %s has no metrics yet: no step has ended",
                            file_show(shown, sizeof shown, path))
                  : status_of_folder(r, path);

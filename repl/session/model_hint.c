@@ -213,8 +213,12 @@ int model_hint(int rc, const char *path, const char *prefix)
         rc = refuse_texts(before, path, prefix);
     else if (other != NULL)
         rc = refuse_other(path, other);
-    else
-        rc = near_path_explain(err_set(rc, "%s", before), path);
+    else if (near_path_explain(err_set(rc, "%s", before), path) == ERR_MISSING &&
+             strcmp(err_text(), before) == 0 && strncmp(before, "cannot open ", 12) == 0 &&
+             !file_exists(path) && !weights_is_hub_name(path))
+        rc =
+            err_set(rc, "there is no model %s: a model is a folder, a file, or ORG/NAME of the Hub",
+                    file_quote(path));
     mem_free(newest);
     mem_free(before);
     return rc;

@@ -64,9 +64,9 @@ is "  not over a revision" "$local" "$(words gpt2@main)"
 is "  which is said once" 1 "$("$PRATTLE" train lora init=gpt2 data=text steps=1 sequence_length=4 micro_batch_size=1 folder=once 2>&1 |
     grep -c 'of that name here')"
 mkdir org
-has "a name in a folder that is here is a path" "cannot open org/nothing: No such file" "$(words org/nothing)"
+has "a name in a folder that is here is a path" "there is no model org/nothing: a model is a folder" "$(words org/nothing)"
 has "  and its own revision is not" "org/nothing is not in the cache" "$(words org/nothing@main)"
-has "a word alone is no name" "cannot open my-model: No such file" "$(words my-model)"
+has "a word alone is no name" "there is no model my-model: a model is a folder" "$(words my-model)"
 rm -r gpt2 org
 
 # The list.

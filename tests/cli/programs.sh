@@ -12,7 +12,7 @@ is "unless asked for" 256 "$(p tokens -m $MODEL --special '<|endoftext|>')"
 is "any bytes" 4 "$(printf '\xff\x00\xc3\x80' | "$PRATTLE" tokens -m $MODEL | tr ',' '\n' | wc -l)"
 
 is "model: the one that is named" "$(p model -m $MODEL)" "$(p model $MODEL)"
-has "which must be there" "cannot open ./no-model" "$(p model ./no-model)"
+has "which must be there" "there is no model ./no-model" "$(p model ./no-model)"
 has "and be one" "two models" "$(p model $MODEL -m $MODEL)"
 
 a=$(p generate --model $MODEL --ids "$ids" --greedy --max-new-tokens 8 --output ids)

@@ -82,6 +82,7 @@ is "and it goes on in the run's folder" "int/step-000242" "$(ls -d int/step-0002
 has "nor does it to be in the checkpoint" "step 243/243" "$(cd int/step-000242 && "$PRATTLE" train resume . steps=243 2>&1)"
 is "which stays as it is" "int/step-000243" "$(ls -d int/step-000243 int/*/step-* int/*/lock 2>/dev/null)"
 has "which run" "which run? runs has none with a checkpoint; \`prattle train resume FOLDER\` names one" "$("$PRATTLE" train resume 2>&1)"
+has "nor of a folder without one" "nowhere is not the folder of a run" "$("$PRATTLE" train status nowhere 2>&1)"
 has "and none to tell of" "no run is in memory; \`prattle train CONFIG\` begins one" "$("$PRATTLE" train status 2>&1)"
 mkdir runs && cp -a one runs/older && cp -a whole runs/newer && touch runs/newer/step-*
 has "without a name it is the one written to last" "[runs/newer]" "$("$PRATTLE" train resume steps=252 2>&1)"

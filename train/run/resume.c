@@ -168,7 +168,7 @@ static void name_newer(char *out, size_t size, const char *data, const char *che
 
 static int refuse_data(const struct run *r, const char *checkpoint)
 {
-    char newer[300];
+    char newer[320];
     const char *data = r->config.data.data;
     name_newer(newer, sizeof newer, data, checkpoint);
     return err_set(

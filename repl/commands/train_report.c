@@ -19,6 +19,7 @@
 #include "train/config/plan_sources.h"
 #include "train/config/resolve.h"
 #include "train/config/show.h"
+#include "train/run/folder.h"
 #include "train/run/resume.h"
 #include "train/run/speed.h"
 #include "train/step/step.h"
@@ -353,12 +354,14 @@ int train_status(struct repl *r, const char *folder)
                        "no run is in memory; `:train CONFIG` begins one, `:train "
                        "resume FOLDER` continues with one, `:train status FOLDER` shows one");
     char shown[SHOWN];
-    int rc = folder != NULL && !run_folder_is(path)
-                 ? err_set(ERR_MISSING, "%s is not the folder of a run", file_quote(folder))
-             : folder == NULL && !file_exists_in(path, "metrics.jsonl")
-                 ? err_set(ERR_MISSING, "the run in %s has no metrics yet: no step has ended",
-                           file_show(shown, sizeof shown, path))
-                 : status_of_folder(r, path);
+    int rc =
+        folder != NULL && !run_folder_is(path)
+            ? run_folder_explain(
+                  err_set(ERR_MISSING, "%s is not the folder of a run", file_quote(folder)), path)
+        : folder == NULL && !file_exists_in(path, "metrics.jsonl")
+            ? err_set(ERR_MISSING, "the run in %s has no metrics yet: no step has ended",
+                      file_show(shown, sizeof shown, path))
+            : status_of_folder(r, path);
     mem_free(path);
     return rc;
 }

@@ -22,7 +22,7 @@ is "a link leads to a file" "" "$(for page in README.md $(find repl train model 
     done
 done)"
 help=$("$PRATTLE" help commands && "$PRATTLE" help settings)
-absent=$(sed -n 's/^| `:*-*\([a-z_]*\).*/\1/p' <<<"$rows" | while read -r name; do
+absent=$(sed -n 's/^| `:*-*\([a-z_][a-z_-]*\).*/\1/p' <<<"$rows" | while read -r name; do
     grep -qE -- "(^  ${name//_/-}( |$)|--${name//_/-}( |$))" <<<"$help" || "$PRATTLE" help "$name" | grep -q '^:' || echo "$name"
 done)
 is "help has every setting and shell command" "" "$absent"

@@ -257,7 +257,8 @@ static void bad_lines_are_explained(void **state)
     assert_refused(r, "set topp 1", "did you mean top_p?");
     assert_refused(r, "set force on", "force is for one command");
     assert_refused(r, "set kernels sse9", "kernels");
-    assert_refused(r, "reset everything", "usage: :reset");
+    assert_refused(r, "reset everything", "there is no setting everything");
+    assert_refused(r, "reset top_k top_p", "usage: :reset");
     assert_refused(r, "history none", "must be 1 to 1000000");
     assert_refused(r, "help nonsense", "there is no");
     /* A name with an escape sequence in it comes back harmless. */

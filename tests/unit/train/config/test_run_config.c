@@ -168,7 +168,7 @@ static void bad_files_change_nothing(void **state)
         {"steps: 5\nbeta1: 1\n", "beta1 must be 0 to 0.9999999, not 1"},
         {"steps: 5.5\n", "steps must be a whole number"},
         {"steps\n", "expected settings as"},
-        {"steps: 5\nlog_every: 0\n", "log_every must be a whole number, 1 to 1000000000, not 0"},
+        {"steps: 5\nlog_every: 0\n", "log_every must be a whole number, 1 to 1e9, not 0"},
         {"steps: 5\n\tx: 1\n", "my.yaml line 2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

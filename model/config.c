@@ -129,6 +129,19 @@ uint64_t config_params(const struct config *c)
     return config_matmul_params(c) + vectors + embeddings;
 }
 
+uint64_t config_largest_in_layer(const struct config *c)
+{
+    const uint64_t F = (uint64_t)c->n_inner, qkv = 3 * (uint64_t)config_heads_width(c);
+    return (uint64_t)c->n_embd * (F > qkv ? F : qkv);
+}
+
+uint64_t config_largest(const struct config *c)
+{
+    const uint64_t rows = (uint64_t)(c->n_vocab > c->n_ctx ? c->n_vocab : c->n_ctx),
+                   embedding = rows * (uint64_t)c->n_embd, wide = config_largest_in_layer(c);
+    return embedding > wide ? embedding : wide;
+}
+
 void config_set_local(struct config *c, int layer)
 {
     c->local_layers[layer / 8] |= (unsigned char)(1 << layer % 8);

@@ -52,6 +52,9 @@ int config_check(struct config *c);
  * and the output head's (N in the usual estimate of 6 N operations per trained token). */
 uint64_t config_params(const struct config *c);
 uint64_t config_matmul_params(const struct config *c);
+/* The elements of the largest tensor of a layer, and of all. */
+uint64_t config_largest_in_layer(const struct config *c);
+uint64_t config_largest(const struct config *c);
 
 static inline int config_head_size(const struct config *c)
 {

@@ -279,17 +279,11 @@ static int write_idle(const struct device_pipeline *p, const struct run_config *
     return rc == 0 ? buf_str(out, "\n") : rc;
 }
 
-/* Elements of the largest tensor of a layer. */
-static double largest_in_layer(const struct config *shape)
-{
-    const double C = shape->n_embd;
-    return C * (shape->n_inner > 3 * C ? shape->n_inner : 3 * C);
-}
-
 /* Elements of the largest tensor that rank 0 has of others for a moment. */
 static double largest_missing(const struct config *shape, const struct layout *l, double own)
 {
-    const double wte = (double)shape->n_vocab * shape->n_embd, wide = largest_in_layer(shape);
+    const double wte = (double)shape->n_vocab * shape->n_embd,
+                 wide = (double)config_largest_in_layer(shape);
     if (own >= (double)config_params(shape))
         return 0;
     return l->tensor > 1 && wte - own > wide ? wte - own : wide;
@@ -306,8 +300,8 @@ static int write_gathered(const struct run_config *c, const struct config *shape
     const double n = stage_params(shape, &own) / l->tensor,
                  each = (double)dtype_bytes((enum dtype)c->training.precision),
                  kept = (double)params_bytes(shape, held) - n * each,
-                 copies = (double)tensor_copy_bytes(),
-                 shared = l->tensor > 1 ? largest_in_layer(shape) * each : 0;
+                 copies = (double)tensor_copy_bytes(config_largest(shape)),
+                 shared = l->tensor > 1 ? (double)config_largest_in_layer(shape) * each : 0;
     const double more = copies + largest_missing(shape, l, n) * each + (kept > 0 ? kept : 0);
     return buf_printf(out, "  rank 0 has %s more while it writes a checkpoint, others%s %s\n",
                       size_text(size, more), l->replicas > 1 ? " of its replica" : "",

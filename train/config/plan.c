@@ -320,7 +320,7 @@ static int print_copies(const struct run_config *c, const struct config *shape, 
     const bool sent = c->execution.zero > 1 && c->execution.replicas > 1;
     const double gradients = (double)config_params(shape) *
                              (double)dtype_bytes((enum dtype)c->training.precision),
-                 more = (double)tensor_copy_bytes() - (sent ? gradients : 0);
+                 more = (double)tensor_copy_bytes(config_largest(shape)) - (sent ? gradients : 0);
     if (more <= 0)
         return 0;
     return buf_printf(out, "  %s%s more while it writes a checkpoint\n",

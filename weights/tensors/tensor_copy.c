@@ -34,9 +34,15 @@ enum dtype tensor_dtype(const struct param_tensor *t, enum dtype dtype)
     return linear_dtype(dtype, t->kind == PARAM_CONV1D ? t->rows : t->cols);
 }
 
-size_t tensor_copy_bytes(void)
+/* Elements to hold of a tensor of n. */
+static size_t held_of(uint64_t n)
 {
-    return 2 * HELD * sizeof(float);
+    return n < HELD ? (size_t)n : HELD;
+}
+
+size_t tensor_copy_bytes(uint64_t largest)
+{
+    return 2 * held_of(largest) * sizeof(float);
 }
 
 static float element_to_f32(const void *src, size_t i, enum dtype d)
@@ -191,14 +197,26 @@ static int write_transposed(struct tensor_copy *c, const struct tensor_reader *r
     return rc;
 }
 
+/* Room for n elements. */
+static int hold(struct tensor_copy *c, size_t n)
+{
+    if (n <= c->held)
+        return 0;
+    tensor_copy_release(c);
+    c->from_file = mem_array(n, sizeof *c->from_file);
+    c->turned = mem_array(n, sizeof *c->turned);
+    if (c->from_file == NULL || c->turned == NULL)
+        return ERR_NOMEM;
+    c->held = n;
+    return 0;
+}
+
 int tensor_copy_write(struct tensor_copy *c, const struct param_tensor *t,
                       const struct tensor_reader *r, enum dtype dtype, bool out_major)
 {
-    if (c->from_file == NULL && (c->from_file = mem_array(HELD, sizeof *c->from_file)) == NULL)
-        return ERR_NOMEM;
-    if (c->turned == NULL && (c->turned = mem_array(HELD, sizeof *c->turned)) == NULL)
-        return ERR_NOMEM;
-    int rc;
+    int rc = hold(c, held_of(tensor_elements(t)));
+    if (rc != 0)
+        return rc;
     if (dtype == DTYPE_Q8 && r->read_q8 != NULL) {
         rc = write_blocks(c, r, tensor_elements(t) / Q8_BLOCK);
     } else if (t->kind != PARAM_CONV1D || r->out_major == out_major) {
@@ -234,4 +252,5 @@ void tensor_copy_release(struct tensor_copy *c)
     mem_free(c->from_file);
     mem_free(c->turned);
     c->from_file = c->turned = NULL;
+    c->held = 0;
 }

@@ -15,7 +15,8 @@ struct tensor_copy {
     uint64_t n_overflown; /* finite values that became infinite in F16, BF16 or Q8_0 */
     uint64_t n_unfinite;  /* NaN and infinite values of the source, which stay so */
     const struct param_tensor *overflown, *unfinite; /* the first tensor with one */
-    float *from_file, *turned;                       /* owned, allocated at first use */
+    size_t held;                                     /* elements that each of these has room for */
+    float *from_file, *turned; /* owned, as large as the largest tensor needs so far */
 };
 
 /*
@@ -26,8 +27,8 @@ struct tensor_copy {
  */
 int tensor_copy_write(struct tensor_copy *c, const struct param_tensor *t,
                       const struct tensor_reader *r, enum dtype dtype, bool out_major);
-/* The memory that it takes. */
-size_t tensor_copy_bytes(void);
+/* The memory that it takes for a file whose largest tensor has so many elements. */
+size_t tensor_copy_bytes(uint64_t largest);
 void tensor_copy_release(struct tensor_copy *c);
 /* Note values that became infinite in dtype, and values that were NaN or infinite, if there were
  * any. */

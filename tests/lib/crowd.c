@@ -1,6 +1,7 @@
 #include "tests/lib/crowd.h"
 
 #include "model/base/par.h"
+#include "model/base/progress.h"
 #include "tests/lib/test.h"
 #include "train/parallel/world.h"
 
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +32,7 @@ struct mailbox {
 struct crowd {
     struct mailbox boxes[MOST][MOST]; /* [from][to] */
     atomic_size_t used[MOST];         /* by sender */
+    pid_t first;                      /* rank 0 */
     char bytes[MOST][BYTES];
 };
 
@@ -120,6 +123,28 @@ size_t crowd_sent(int tag)
 
 int crowd_of_host;
 
+static void raise_at_signal(int number)
+{
+    (void)number;
+    interrupt_raise();
+}
+
+static void interrupt_first(int number)
+{
+    (void)number;
+    kill(crowd->first, SIGUSR1);
+}
+
+void crowd_interrupt(void)
+{
+    enum { MOMENT_US = 20000 /* the first hears from this one before */ };
+    interrupt_raise();
+    if (world_rank() == 0)
+        return;
+    signal(SIGALRM, interrupt_first);
+    setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = MOMENT_US}, NULL);
+}
+
 static void run_rank(int rank, int size, void (*act)(void *arg), void *arg)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* none is left of a test that is ended */
@@ -131,6 +156,10 @@ static void run_rank(int rank, int size, void (*act)(void *arg), void *arg)
                           .test = crowd_test,
                           .probe = crowd_probe,
                           .end_all = crowd_end_all};
+    if (rank == 0) {
+        crowd->first = getpid();
+        signal(SIGUSR1, raise_at_signal);
+    }
     if (crowd_of_host > 0)
         snprintf(t.host, sizeof t.host, "host%d", rank / crowd_of_host);
     if (world_use(&t) != 0)

@@ -8,6 +8,8 @@
 int crowd_run(int size, void (*act)(void *arg), void *arg);
 /* How many ranks each host has, one behind another; 0: all are on one. */
 extern int crowd_of_host;
+/* By a rank: it is interrupted, and a moment later rank 0 too, as by Ctrl-C in their terminal. */
+void crowd_interrupt(void);
 /* By a rank: the bytes that it has sent so far with a tag. */
 size_t crowd_sent(int tag);
 

@@ -1,5 +1,7 @@
 #include "tests/lib/trial.h"
 
+#include "model/base/progress.h"
+#include "tests/lib/crowd.h"
 #include "train/run/checkpoint.h"
 #include "weights/open.h"
 
@@ -188,7 +190,17 @@ void raise_at_tick(void *user, const struct metrics *m, int64_t step, double par
     (void)part;
     struct ticks *t = user;
     if (++t->n % t->every == 0)
-        interrupt_raise();
+        crowd_interrupt();
+}
+
+int trial_go(struct run *r, int *pauses)
+{
+    int rc;
+    while ((rc = run_go(r)) == ERR_INTERRUPTED && *pauses < 1000) {
+        interrupt_clear();
+        ++*pauses;
+    }
+    return rc;
 }
 
 void keep_line(void *user, const struct metrics *m)

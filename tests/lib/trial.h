@@ -41,6 +41,10 @@ void trial_read_end(struct trial *t, struct buf *out);
 enum { N_TRIAL_MODES = 2 };
 extern const char *const trial_modes[N_TRIAL_MODES][5];
 
+/* By one of several ranks: run to the end, however often it is paused, 1000 times at most; *pauses
+ * counts. */
+int trial_go(struct run *r, int *pauses);
+
 /* The trial has come to the end of one in its mode that nothing interrupts. */
 void trial_expect_reference(struct trial *t, const char *const *mode);
 

@@ -63,11 +63,8 @@ static void act_stage(void *arg)
     trial_configure(t, words);
     EXPECT(run_new(&r, &t->config, t->model, NULL, &e) == 0);
     EXPECT(run_join(r, 0) == 0);
-    while (((rc = run_go(r)) == ERR_INTERRUPTED || rc == ERR_NOMEM) && pauses < 1000) {
-        interrupt_clear();
-        pauses += rc == ERR_INTERRUPTED;
-        failures += rc == ERR_NOMEM;
-    }
+    while ((rc = trial_go(r, &pauses)) == ERR_NOMEM && failures == 0)
+        failures++;
     EXPECT(rc == 0);
     EXPECT(failures == (world_rank() == 0 && p->lacking > 0));
     EXPECT(world_rank() > 0 || p->every == 0 || pauses > 2);

@@ -26,16 +26,12 @@ static void act_rank(void *arg)
     struct ticks ticks = {.every = p->every};
     const bool raises = p->every > 0 && world_rank() == p->raising;
     const struct run_events e = {.tick = raises ? raise_at_tick : NULL, .user = &ticks};
-    int rc, pauses = 0;
+    int pauses = 0;
     par_open(1 + world_rank() % 2, false);
     trial_configure(p->t, p->words);
     EXPECT(run_new(&r, &p->t->config, p->t->model, NULL, &e) == 0);
     EXPECT(run_join(r, 0) == 0);
-    while ((rc = run_go(r)) == ERR_INTERRUPTED && pauses < 1000) {
-        interrupt_clear();
-        pauses++;
-    }
-    EXPECT(rc == 0);
+    EXPECT(trial_go(r, &pauses) == 0);
     EXPECT(world_rank() > 0 || p->every == 0 || pauses > 2);
     run_free(r);
 }

@@ -51,7 +51,7 @@ static void tick(void *user, const struct metrics *m, int64_t step, double part)
         while (i != s->late && !s->reached[i])
             sched_yield();
     s->raised = true;
-    interrupt_raise();
+    crowd_interrupt();
 }
 
 static void act_rank(void *arg)
@@ -60,17 +60,13 @@ static void act_rank(void *arg)
     struct trial *t = s->t;
     struct run *r;
     const struct run_events e = {.tick = tick, .user = s};
-    int rc, pauses = 0;
+    int pauses = 0;
     s->ticks = (struct ticks){.every = s->every};
     par_open(1 + world_rank() % 2, false);
     trial_configure(t, words);
     EXPECT(run_new(&r, &t->config, t->model, NULL, &e) == 0);
     EXPECT(run_join(r, 0) == 0);
-    while ((rc = run_go(r)) == ERR_INTERRUPTED && pauses < 1000) {
-        interrupt_clear();
-        pauses++;
-    }
-    EXPECT(rc == 0);
+    EXPECT(trial_go(r, &pauses) == 0);
     EXPECT(world_rank() > 0 || pauses > 0);
     EXPECT(s->every > 0 || world_rank() != s->late || s->raised);
     run_free(r);

@@ -30,7 +30,7 @@ static void act_rank(void *arg)
     const bool raises = p->every > 0 && world_rank() == p->raising;
     const struct run_events e = {.tick = raises ? raise_at_tick : NULL, .user = &ticks};
     const char *words[8] = {NULL};
-    int rc, n = 0, pauses = 0;
+    int n = 0, pauses = 0;
     par_open(1, false);
     for (; p->mode[n] != NULL; n++)
         words[n] = p->mode[n];
@@ -39,11 +39,7 @@ static void act_rank(void *arg)
     trial_configure(p->t, words);
     EXPECT(run_new(&r, &p->t->config, p->t->model, NULL, &e) == 0);
     EXPECT(run_join(r, 0) == 0);
-    while ((rc = run_go(r)) == ERR_INTERRUPTED && pauses < 1000) {
-        interrupt_clear();
-        pauses++;
-    }
-    EXPECT(rc == 0);
+    EXPECT(trial_go(r, &pauses) == 0);
     EXPECT(world_rank() > 0 || p->every == 0 || pauses > 2);
     run_free(r);
 }

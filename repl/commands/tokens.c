@@ -12,6 +12,7 @@
 #include "repl/session/repl.h"
 #include "repl/session/answer.h"
 #include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 #include "sampling/score.h"
 #include "sampling/text/prompt.h"
 #include "train/run/folder.h"
@@ -45,6 +46,17 @@ static int parse_ids(struct ids *out, const char *text)
     return out->n > 0 ? 0 : err_set(ERR_RANGE, "ids is empty; give them as 1,2,3");
 }
 
+/* The text of the command, or standard input; who types there is told that it is read. */
+static int take_text(const struct call *c, struct buf *out)
+{
+    if (c->n > 0)
+        return buf_str(out, c->text);
+    if (isatty(STDIN_FILENO) == 1)
+        wrap_say(stderr, term_dim(stderr),
+                 "[the text is read from the terminal; Ctrl-D on an empty line ends it]");
+    return file_read_fd(out, STDIN_FILENO);
+}
+
 /* What the user gave: --ids as they are, or the text, or standard input; a text begins as a prompt
  * does, and keeps its last space. */
 static int take_input_ids(struct repl *r, const struct call *c, struct ids *out)
@@ -56,7 +68,7 @@ static int take_input_ids(struct repl *r, const struct call *c, struct ids *out)
                          : err_set(ERR_RANGE, "give a text or --ids, not both");
     struct prompt p = {0};
     struct buf text = {0};
-    int rc = c->n > 0 ? buf_str(&text, c->text) : file_read_fd(&text, STDIN_FILENO);
+    int rc = take_text(c, &text);
     struct generate_config g = s->generate;
     g.trim = false;
     if (rc == 0 && r->model->tokenizer == NULL)
@@ -110,7 +122,7 @@ static int ids_to_show(const struct repl *r, const struct call *c, const struct 
                    ? ids_add(out, r->sequence.ids.data, r->sequence.ids.n)
                    : err_set(ERR_MISSING,
                              "there is no text yet; `:tokens TEXT` shows those of TEXT");
-    int rc = c->shell && c->n == 0 ? file_read_fd(&text, STDIN_FILENO) : buf_str(&text, c->text);
+    int rc = c->shell ? take_text(c, &text) : buf_str(&text, c->text);
     if (rc == 0)
         rc = tokenizer_encode(t, out, buf_text(&text), text.n,
                               r->options.settings.generate.special ? ENCODE_SPECIAL : ENCODE_TEXT);
@@ -265,7 +277,7 @@ int cmd_generate(struct repl *r, const struct call *c)
         if ((rc = take_input_ids(r, c, &ids)) == 0)
             rc = answer_ids(r, &ids);
     } else {
-        rc = c->n > 0 ? buf_str(&text, c->text) : file_read_fd(&text, STDIN_FILENO);
+        rc = take_text(c, &text);
         if (rc == 0)
             rc = answer_prompt(r, buf_text(&text), text.n);
     }

@@ -33,14 +33,22 @@ static void drop_zeros(char *text)
     memmove(end, e, strlen(e) + 1);
 }
 
+const char *number_power(char out[NUMBER_TEXT], double x, int digits)
+{
+    snprintf(out, NUMBER_TEXT, "%.*e", digits - 1, x);
+    drop_zeros(out);
+    return number_shorten(out);
+}
+
 const char *number_text(char out[NUMBER_TEXT], double x, int digits)
 {
     const double size = fabs(x);
+    if (size > 0 && size < 1e-3)
+        return number_power(out, x, digits);
     if (size < 1e6 && size >= pow(10, digits - 1))
         snprintf(out, NUMBER_TEXT, "%.0f", x);
     else
-        snprintf(out, NUMBER_TEXT, size > 0 && size < 1e-3 ? "%.*e" : "%.*g",
-                 size > 0 && size < 1e-3 ? digits - 1 : digits, x);
+        snprintf(out, NUMBER_TEXT, "%.*g", digits, x);
     drop_zeros(out);
     return number_shorten(out);
 }

@@ -10,6 +10,8 @@ enum { NUMBER_TEXT = 48 };
 /* x in so many significant digits, below a million in all of a whole
  * number's, from 1e6 and below 1e-3 with an exponent; out. */
 const char *number_text(char out[NUMBER_TEXT], double x, int digits);
+/* The same, always with an exponent: 5e-4, 1e-3, 1.5e-3. */
+const char *number_power(char out[NUMBER_TEXT], double x, int digits);
 /*
  * x and its standard error with the digits that the error justifies: two of the error, and the
  * value as far as these go; with one exponent, where the larger of both has one. Below the point

@@ -251,6 +251,7 @@ static int add_x_labels(struct buf *out, const struct picture *p)
         char label[NUMBER_TEXT];
         const int n = (int)strlen(axis_label(label, &p->x, k));
         int from = p->gutter + 2 + mark_column(p, k) - (n - 1) / 2;
+        from = from <= p->gutter ? p->gutter + 1 : from;
         from = from + n > p->width ? p->width - n : from;
         if (from <= at)
             continue;

@@ -40,13 +40,20 @@ static void widen_to_marks(struct axis *a, double a_row)
     a->high = high - a->high < a_row / 2 ? high : a->high;
 }
 
+/* Marks are two rows apart, unless less than two were on the axis then, or three with those that
+ * come onto it. */
 void axis_fit_rows(struct axis *a, int rows)
 {
     widen_flat_axis(a);
+    const struct axis bare = *a;
     const double a_row = (a->high - a->low) / rows;
     a->step = round_step(2 * a_row);
-    if (axis_last(a) - axis_first(a) < 1)
-        a->step = round_step(a_row);
+    const bool two = axis_last(a) - axis_first(a) >= 1;
+    widen_to_marks(a, a_row);
+    if (two || axis_last(a) - axis_first(a) >= 2)
+        return;
+    *a = bare;
+    a->step = round_step(a_row);
     widen_to_marks(a, a_row);
 }
 
@@ -63,7 +70,7 @@ static int widest_label(const struct axis *a)
 
 void axis_fit_columns(struct axis *a, int columns)
 {
-    enum { APART = 8, BETWEEN = 2, MOST_MARKS = 12 };
+    enum { APART = 8, MOST_MARKS = 12 };
     const double nearly_zero = 0.05;
     const int least = columns / MOST_MARKS > APART ? columns / MOST_MARKS : APART;
     if (a->low == a->high)
@@ -73,8 +80,28 @@ void axis_fit_columns(struct axis *a, int columns)
     const double a_column = (a->high - a->low) / columns;
     a->step = round_step(a_column * least);
     a->step = a->counts ? fmax(a->step, 1) : a->step;
-    while (widest_label(a) + BETWEEN > a->step / a_column && axis_last(a) > axis_first(a))
+    /* The numbers of marks at the edges are moved inwards, each by half of its columns. */
+    while (2 * widest_label(a) > a->step / a_column && axis_last(a) > axis_first(a))
         a->step = round_step(a->step * 1.5);
+}
+
+/* 500K, 1.5M */
+static const char *count_label(char out[NUMBER_TEXT], double x)
+{
+    const double unit = x >= 1e9 ? 1e9 : x >= 1e6 ? 1e6 : x >= 1e3 ? 1e3 : 1;
+    snprintf(out, NUMBER_TEXT, "%.6g%s", x / unit,
+             unit == 1e9   ? "B"
+             : unit == 1e6 ? "M"
+             : unit == 1e3 ? "K"
+                           : "");
+    return out;
+}
+
+/* 8e-4, 1e-3, 1.2e-3: digits down to those of a step. */
+static const char *power_label(char out[NUMBER_TEXT], const struct axis *a, double x)
+{
+    const double digits = floor(log10(fabs(x)) + SLACK) - floor(log10(a->step) + SLACK);
+    return number_power(out, x, digits > 0 ? (int)digits + 1 : 1);
 }
 
 const char *axis_label(char out[NUMBER_TEXT], const struct axis *a, double k)
@@ -82,19 +109,11 @@ const char *axis_label(char out[NUMBER_TEXT], const struct axis *a, double k)
     const double x = k == 0 ? 0 : k * a->step, most = fmax(fabs(a->low), fabs(a->high));
     const int decimals = a->step < 1 ? (int)ceil(-log10(a->step) - SLACK) : 0;
     if (most >= 1e5 && a->counts)
-        snprintf(out, NUMBER_TEXT, "%.6g%s",
-                 x / (x >= 1e9   ? 1e9
-                      : x >= 1e6 ? 1e6
-                      : x >= 1e3 ? 1e3
-                                 : 1),
-                 x >= 1e9   ? "B"
-                 : x >= 1e6 ? "M"
-                 : x >= 1e3 ? "K"
-                            : "");
-    else if (most >= 1e6 || most < 1e-3)
-        return number_text(out, x, 6);
-    else
-        snprintf(out, NUMBER_TEXT, "%.*f", decimals, x);
+        return count_label(out, x);
+    const bool large = most >= 1e6, small = most < 0.01 && a->step < 1e-3;
+    if (k != 0 && (large || small))
+        return power_label(out, a, x);
+    snprintf(out, NUMBER_TEXT, "%.*f", large || small ? 0 : decimals, x);
     return out;
 }
 

@@ -149,6 +149,60 @@ static void large_and_small_numbers_are_short(void **state)
     buf_release(&b);
 }
 
+static void draw_span(struct buf *b, const double x_span[2], const double y_span[2],
+                      const char *x_name, int width)
+{
+    double at[2] = {x_span[0], x_span[1]}, values[2] = {y_span[0], y_span[1]};
+    struct plot_series s = {.name = "rate", .x = at, .y = values, .n = 2};
+    b->n = 0;
+    assert_ok(plot_draw(b, &s, 1, x_name, width, 8, false));
+}
+
+/* A learning rate's: all numbers of an axis are written one way, and none is 0.0000. */
+static void small_numbers_are_written_one_way(void **state)
+{
+    (void)state;
+    struct buf b = {0};
+    draw_span(&b, (double[2]){0, 1000}, (double[2]){1e-5, 9.7e-4}, "step", 79);
+    assert_non_null(strstr(b.data, "\n1e-3 +"));
+    assert_non_null(strstr(b.data, "\n5e-4 +"));
+    assert_non_null(strstr(b.data, "\n   0 +"));
+    draw_span(&b, (double[2]){0, 1000}, (double[2]){6e-4, 2.2e-3}, "step", 79);
+    assert_non_null(strstr(b.data, "\n  2e-3 +"));
+    assert_non_null(strstr(b.data, "\n1.5e-3 +"));
+    assert_non_null(strstr(b.data, "\n  1e-3 +"));
+    /* Of a narrow span of larger ones the digits that differ are there. */
+    draw_span(&b, (double[2]){0, 1000}, (double[2]){2.0001, 2.0006}, "step", 79);
+    assert_non_null(strstr(b.data, "\n2.0002 +"));
+    buf_release(&b);
+}
+
+/* Also of those at the edges, whose number has no room on one side. */
+static void each_mark_has_its_number(void **state)
+{
+    (void)state;
+    static const double spans[][2] = {{0, 1e5},     {1, 1.05},      {100, 102},      {1, 1.003},
+                                      {50, 50.003}, {1e6, 1.004e6}, {0, 3.21e-4},    {0, 0.0321},
+                                      {1e-5, 9e-4}, {1000, 1000.4}, {0, 2621440000}, {7, 640}};
+    static const char *const names[] = {"epoch", "hours", "machine_hours"};
+    static const int widths[] = {39, 79, 119};
+    struct buf b = {0};
+    for (size_t i = 0; i < 9 * (sizeof spans / sizeof *spans); i++) {
+        const char *name = names[i % 3];
+        const int width = widths[i / 3 % 3];
+        draw_span(&b, spans[i / 9], (double[2]){1, 2}, name, width);
+        char *line = line_of(&b, 9), *labels = line_of(&b, 10), *rest = NULL;
+        int marks = count(line, '+') - 1, words = 0;
+        for (char *w = strtok_r(labels, " ", &rest); w != NULL; w = strtok_r(NULL, " ", &rest))
+            words += strcmp(w, name) != 0;
+        if (marks < 2 || words != marks)
+            fail_msg("%d marks, %d numbers in %d columns:\n%s", marks, words, width, b.data);
+        free(line);
+        free(labels);
+    }
+    buf_release(&b);
+}
+
 /* With colours and without: a colour does not stand alone. */
 static void curves_are_told_apart_by_signs(void **state)
 {
@@ -273,6 +327,8 @@ int main(void)
         cmocka_unit_test(no_row_is_in_vain),
         cmocka_unit_test(a_picture_fits),
         cmocka_unit_test(large_and_small_numbers_are_short),
+        cmocka_unit_test(small_numbers_are_written_one_way),
+        cmocka_unit_test(each_mark_has_its_number),
         cmocka_unit_test(curves_are_told_apart_by_signs),
         cmocka_unit_test(frames_share_the_height),
         cmocka_unit_test(braille_is_utf8_of_the_right_width),

@@ -39,7 +39,7 @@ static const char *shown_path(char out[SHOWN], const struct repl *r)
 
 /* ---- :train CONFIG ---- */
 
-/* Beside the model to talk to. Processes on several hosts find out there. */
+/* Beside the model for prompts. Processes on several hosts find out there. */
 static int check_memory(const struct repl *r, const struct run_config *c,
                         const struct model_files *named)
 {

@@ -260,13 +260,13 @@ static int say_layout(const struct scaling *s, const char *head, const struct sc
     const double all = step_time_total(&t);
     say_part("compute", t.compute, "");
     say_part("bubble", t.bubble, "stages that wait for each other");
-    say_part("stages", t.stages, "activations on their way, not hidden");
-    say_part("sums", t.sums, "among shards: on their way, and waited for");
+    say_part("stages", t.stages, "activations sent between stages, not overlapped");
+    say_part("sums", t.sums, "among shards: sent, and waited for");
     say_part("gradients", t.gradients,
-             l->zero > 1 ? "on their way, not hidden by the backward" : "on their way");
-    say_part("weights", t.weights, "from each one's part to all");
+             l->zero > 1 ? "sent, not overlapped with the backward pass" : "sent to the others");
+    say_part("weights", t.weights, "each updated part sent to all");
     say_part("optimizer", t.optimizer, "");
-    say_part("disk", t.disk, "moments, and the step's part of a checkpoint");
+    say_part("disk", t.disk, "moments, and the step's share of a checkpoint");
     snprintf(line, sizeof line, "  %-10s %9s s  %s tokens/s, %s times one process (%.0f %%)",
              "a step", figure(step, all), figure(rate, tokens_of(s) / all),
              figure(times, s->alone_s / all), 100 * s->alone_s / all / s->k.ranks);
@@ -318,13 +318,13 @@ struct curve {
 /* The best layouts of 1, 2, 4 ... processes, as far as the step is divided. */
 static int find_curve(struct curve *out, const struct scaling *s)
 {
-    wrap_hanging("scaling, each in its best layout", 0, 2);
+    wrap_hanging("scaling: processes, times one process, efficiency, best layout", 0, 2);
     out->n = 0;
     for (int i = 0; i < CURVE; i++) {
         struct cluster k = s->k;
         struct scaling_layout l;
         struct step_time t;
-        char head[64], text[32];
+        char head[64];
         k.ranks = 1 << i;
         if (scaling_best(&l, s->c, s->shape, s->held, &k) != 0)
             break;
@@ -334,7 +334,7 @@ static int find_curve(struct curve *out, const struct scaling *s)
         const double times = s->alone_s / step_time_total(&t);
         out->ranks[out->n] = k.ranks;
         out->times[out->n++] = times;
-        snprintf(head, sizeof head, "  %5d %6s times (%.0f %%)", k.ranks, figure(text, times),
+        snprintf(head, sizeof head, "  %5d %7.1f times  %3.0f %%", k.ranks, times,
                  100 * times / k.ranks);
         if ((rc = say_words(s, head, "  ", &l)) != 0)
             return rc;
@@ -345,8 +345,8 @@ static int find_curve(struct curve *out, const struct scaling *s)
 static int draw_curve(struct curve *v, const char *path, bool force)
 {
     struct plot_series series[] = {
-        {.name = "times_one", .x = v->ranks, .y = v->times, .n = v->n},
-        {.name = "perfect", .x = v->ranks, .y = v->ranks, .n = v->n},
+        {.name = "times one process", .x = v->ranks, .y = v->times, .n = v->n},
+        {.name = "linear", .x = v->ranks, .y = v->ranks, .n = v->n},
     };
     struct buf picture = {0};
     const int width = term_width(stdout) - 1;

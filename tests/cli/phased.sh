@@ -63,23 +63,23 @@ is "leaves nothing" 0 "$(panels)"
 # In training, all that a step needs.
 plan() {
     "$PRATTLE" train finetune data=README.md model.init=random:gpt2 sequence_length=32 "$@" --plan 2>/dev/null |
-        grep -E "^memory|moment|together|disk|files|a step  |bytes a" | sed 's/ of .* in this .*//'
+        grep -E "^memory|moment| total |disk|files|a step  |bytes a" | sed 's/ of .* in this .*//'
 }
 has "in memory" "second moment" "$(plan)"
 is "the plan of a run on disk" "memory
-  layers at work      437.9 MiB  weights, gradients, moments, inputs; the rest is on disk
+  layers in memory    437.9 MiB  weights, gradients, moments, inputs; the rest is on disk
 disk
   working files         2.1 GiB  weights, gradients, moments, inputs of layers
-  a step                2.5 GiB  read, 1.6 GiB written" "$(plan phased=on | grep -v together)"
+  a step                2.5 GiB  read, 1.6 GiB written" "$(plan phased=on | grep -v " total ")"
 is "of which as much stays as there is memory for" "memory
-  layers at work      794.7 MiB  weights, gradients, moments, inputs; the rest is on disk
+  layers in memory    794.7 MiB  weights, gradients, moments, inputs; the rest is on disk
 disk
   working files         1.6 GiB  weights, gradients, moments, inputs of layers
-  a step                1.5 GiB  read, 1.2 GiB written" "$(plan phased=on memory=1.2 | grep -v together)"
+  a step                1.5 GiB  read, 1.2 GiB written" "$(plan phased=on memory=1.2 | grep -v " total ")"
 is "with an adapter its moments" "memory, 4 bytes a parameter
-  moments at work       1.1 MiB  of those on disk
+  moments in memory     1.1 MiB  of those on disk
 disk
-  moments               1.1 MiB  both, read and written at each step" "$(plan phased=on lora.rank=4 | grep -v together)"
+  moments               1.1 MiB  both, read and written at each step" "$(plan phased=on lora.rank=4 | grep -v " total ")"
 has "memory for less than a layer" "memory is 0.3 GB, but a step with one layer at a time needs 0.82 GB" \
     "$("$PRATTLE" train finetune data=README.md model.init=random:gpt2 sequence_length=32 phased=on memory=0.3 --plan 2>&1)"
 finish

@@ -54,10 +54,10 @@ has "a full disk is said" "cannot keep the training weights on disk: no room for
 is "what was saved stays" "$before" "$(remains run 9)"
 "$PRATTLE" train resume run steps=$STEPS phased=on >log 2>&1
 is "and serves" "$want" "$(remains run)"
-# Memory is what was planned, also while the model to talk to gets the step's weights.
+# Memory is what was planned, also while the model for prompts gets the step's weights.
 large=(finetune data=$TEXT model.init=random:gpt2 sequence_length=32 micro_batch_size=1 gradient_accumulation=1
     steps=1 epochs=0 save_every=0 eval_every=0 phased=on memory=1.2 folder=large)
-planned=$("$PRATTLE" train "${large[@]}" --plan | awk '/together/ { print $2 }')
+planned=$("$PRATTLE" train "${large[@]}" --plan | awk '/^  total / { print $2 }')
 peak=$("$PRATTLE" train "${large[@]}" | sed -n 's/.*peak memory \([0-9.]*\) GiB.*/\1/p')
 is "a run takes the memory of its plan" "yes" \
     "$(awk -v p="$planned" -v m="$peak" 'BEGIN { print(m > 0.5 && m < 1.1 * p ? "yes" : m " of " p) }')"

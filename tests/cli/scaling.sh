@@ -11,7 +11,7 @@ has "the cluster" "8 processes, each of 100 GFLOP/s in training, 40 GB/s and 64 
 has "the replicas" "as replicas: replicas=8 zero=0 gradient_blocks=8" "$out"
 has "the best of its layouts" "best layout: replicas=8 zero=" "$out"
 is "a curve as far as the step is divided" 1 "$(grep -c '^ *16 .*replicas=16' <<<"$out")"
-has "and drawn" "times_one" "$out"
+has "and drawn" "times one process" "$out"
 plan ranks=8 link=1 $given plot=curve.svg >/dev/null
 has "or as SVG" "<svg" "$(cat curve.svg)"
 has "which is not overwritten" "curve.svg" "$(plan ranks=8 link=1 $given plot=curve.svg | grep -i exist)"

@@ -12,7 +12,7 @@ STEPS=2
 sizes="micro_batch_size=4 gradient_blocks=4"
 
 # planned WORDS...: MiB of the one process, or of each.
-planned() { "$PRATTLE" $(words planned $sizes "$@") --plan | sed -nE 's/^  together +([0-9]+)\.[0-9] MiB.*/\1/p'; }
+planned() { "$PRATTLE" $(words planned $sizes "$@") --plan | sed -nE 's/^  total +([0-9]+)\.[0-9] MiB.*/\1/p'; }
 # planned_stages WORDS...: MiB of all processes of a pipeline together.
 planned_stages() { "$PRATTLE" $(words planned $sizes "$@") --plan | sed -nE 's/^  [0-9] .* ([0-9]+)\.[0-9] MiB$/\1/p' | awk '{n += $1} END {print n}'; }
 mkdir -p machine/proc/self

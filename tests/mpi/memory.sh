@@ -13,9 +13,9 @@ peaks() { for pid in "${ranks[@]}"; do sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/
 plan() {
     local n=$1; shift
     "$PRATTLE" $(words planned "$@") --plan |
-        sed -nE 's/^  [0-9] .* ([0-9.]+) MiB$/rank \1/p; s/^  rank 0 has ([0-9.]+) MiB more .* others.* ([0-9.]+) MiB$/first \1 \2/p
-            s/^  together +([0-9.]+) MiB .*/each \1/p; s/^  (rank 0 has )?([0-9.]+) MiB more while it writes a checkpoint$/first \2 0/p
-            s/^  each has ([0-9.]+) MiB more while it writes a checkpoint$/first \1 \1/p' |
+        sed -nE 's/^  [0-9] .* ([0-9.]+) MiB$/rank \1/p; s/^  writing a checkpoint takes ([0-9.]+) MiB more on rank 0, ([0-9.]+) MiB on .*/first \1 \2/p
+            s/^  total +([0-9.]+) MiB .*/each \1/p; s/^  writing a checkpoint takes ([0-9.]+) MiB more( on rank 0)?$/first \1 0/p
+            s/^  writing a checkpoint takes ([0-9.]+) MiB more in each process$/first \1 \1/p' |
         awk -v n="$n" -v writers="$writers" '
             $1 == "each" { for (i = 1; i <= n; i++) bytes[i] = $2 }
             $1 == "rank" { bytes[++at] = $2 }

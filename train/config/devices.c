@@ -289,7 +289,7 @@ static double largest_missing(const struct config *shape, const struct layout *l
     return l->tensor > 1 && wte - own > wide ? wte - own : wide;
 }
 
-/* Of rank 0 a tensor that others have; and what the model to talk to had before, as far as that
+/* Of rank 0 a tensor that others have; and what the model for prompts had before, as far as that
  * does not lie in rank 0's idle gradients. Of the others a tensor whose end another shard has. Of
  * all what tensors are copied to a file with. Other replicas write nothing that is copied. */
 static int write_gathered(const struct run_config *c, const struct config *shape,
@@ -303,9 +303,9 @@ static int write_gathered(const struct run_config *c, const struct config *shape
                  copies = (double)tensor_copy_bytes(config_largest(shape)),
                  shared = l->tensor > 1 ? (double)config_largest_in_layer(shape) * each : 0;
     const double more = copies + largest_missing(shape, l, n) * each + (kept > 0 ? kept : 0);
-    return buf_printf(out, "  rank 0 has %s more while it writes a checkpoint, others%s %s\n",
-                      size_text(size, more), l->replicas > 1 ? " of its replica" : "",
-                      size_text(others, copies + shared));
+    return buf_printf(out, "  writing a checkpoint takes %s more on rank 0, %s on the others%s\n",
+                      size_text(size, more), size_text(others, copies + shared),
+                      l->replicas > 1 ? " of its replica" : "");
 }
 
 /* The layout of c, where there may be other processes than it says. */

@@ -13,7 +13,7 @@ double run_config_program(const struct run_config *c);
  * its memory.
  *
  * step  the run's, of the whole model
- * held  the precision of the model to talk to
+ * held  the precision of the model for prompts
  */
 int run_config_devices(const struct run_config *c, const struct config *shape,
                        const struct step_config *step, enum dtype held, struct buf *out);

@@ -8,7 +8,7 @@
  * hold the run's processes on it, and the system would end the program in the first step.
  *
  * c         resolved
- * held      the precision of the model to talk to
+ * held      the precision of the model for prompts
  * launched  the run is by other processes, all of them on this machine; else by this world's ranks,
  *           of which those of this host count
  */

@@ -89,7 +89,7 @@ static int memory_total(double total, bool kept, struct buf *out)
     const double here = (double)limit.memory;
     char size[32], machine[32];
     int rc =
-        buf_printf(out, "  %-18s %10s  of %s in %s%s\n", "together", size_text(size, total),
+        buf_printf(out, "  %-18s %10s  of %s in %s%s\n", "total", size_text(size, total),
                    size_text(machine, here), limit.owner, total > here ? ": it does not fit" : "");
     /* What could be done about it, the cheapest first. */
     if (rc == 0 && total > here * 0.9 && kept)
@@ -244,13 +244,13 @@ static int list_memory(struct memory_list *m, const struct run_config *c,
     const double window =
         precision == DTYPE_F16 ? 4.0 * (double)weights_window(shape, precision) : 0;
     const char *dtype = precision_name(precision), *learns = all ? dtype : "float32";
-    snprintf(m->other_form, FORM, "%s, what the adapter changes, for :lora off and on",
+    snprintf(m->other_form, FORM, "%s, as the model for prompts has them without the adapter",
              precision_name(held));
     const struct moment_bytes moments = m->moments =
         moment_bytes(c, shape, c->execution.zero > 0 ? learning / c->execution.replicas : learning);
     const struct memory_part parts[MEMORY_PARTS] = {
         {"parameters", dtype, m->phased.streams ? 0 : n * (double)dtype_bytes(precision)},
-        {"layers at work", "weights, gradients, moments, inputs; the rest is on disk",
+        {"layers in memory", "weights, gradients, moments, inputs; the rest is on disk",
          m->phased.memory},
         {"adapter", "float32", all ? 0 : learning * sizeof(float)},
         {"gradients", learns, (double)bytes.gradients},
@@ -259,23 +259,22 @@ static int list_memory(struct memory_list *m, const struct run_config *c,
          c->optimizer.kind == OPTIMIZER_MUON ? "float32, but for the matrices of layers"
                                              : "float32",
          moments.second},
-        {"moments at work", "of those on disk", moments.at_work},
+        {"moments in memory", "of those on disk", moments.at_work},
         {"gradient blocks", learns, (double)bytes.waiting},
         {"gradient slices", learns, slice_bytes(c, learning)},
         {"embedding gradient", "float32, of the rows that a step's tokens use",
          (double)bytes.embedding},
-        {"windows", "float32, weights and gradients of the layer at work, and the embedding's",
-         window + (double)bytes.window},
+        {"float32 copies", "of one layer and the embedding", window + (double)bytes.window},
         {"activations",
          kept                ? "all layers"
-         : m->phased.streams ? "of the layer at work"
-                             : "the inputs of layers, and one of those made again",
+         : m->phased.streams ? "of one layer"
+                             : "inputs of all layers, and one layer recomputed",
          (double)bytes.activations},
-        {"logits", "of the positions at work", (double)bytes.logits},
-        {"scratch", "of the layer at work", (double)bytes.scratch},
-        {"orthogonalization", "of the matrix at work", moments.scratch},
-        {"model to talk to", precision_name(held), (double)params_bytes(shape, held)},
-        {"its other form", m->other_form,
+        {"logits", "of the positions computed at once", (double)bytes.logits},
+        {"scratch", "of one layer", (double)bytes.scratch},
+        {"orthogonalization", "of one matrix", moments.scratch},
+        {"model for prompts", precision_name(held), (double)params_bytes(shape, held)},
+        {"adapted tensors", m->other_form,
          all ? 0 : (double)adapter_alternate_bytes(&c->lora, shape, held)},
         {"messages", "gradients of other processes",
          message_bytes(c, learning, all ? precision : DTYPE_F32)},
@@ -323,11 +322,10 @@ static int print_copies(const struct run_config *c, const struct config *shape, 
                  more = (double)tensor_copy_bytes(config_largest(shape)) - (sent ? gradients : 0);
     if (more <= 0)
         return 0;
-    return buf_printf(out, "  %s%s more while it writes a checkpoint\n",
+    return buf_printf(out, "  writing a checkpoint takes %s more%s\n", size_text(size, more),
                       c->execution.replicas == 1   ? ""
-                      : weight_parts(c, shape) > 1 ? "each has "
-                                                   : "rank 0 has ",
-                      size_text(size, more));
+                      : weight_parts(c, shape) > 1 ? " in each process"
+                                                   : " on rank 0");
 }
 
 static int memory_plan(const struct run_config *c, const struct config *shape, enum dtype held,
@@ -378,7 +376,7 @@ int run_config_plan(const struct run_config *c, const struct config *shape, enum
     int64_t steps = run_config_steps(c, n_windows);
     bool known = steps > 0 && (n_windows > 0 || t->epochs == 0);
     if (rc == 0 && known)
-        rc = buf_printf(out, "  in all: %" PRId64 " step%s, %" PRIu64 " tokens", steps,
+        rc = buf_printf(out, "  total: %" PRId64 " step%s, %" PRIu64 " tokens", steps,
                         steps == 1 ? "" : "s", (uint64_t)steps * per_step);
     if (rc == 0 && known && n_windows > 0) {
         const double epochs = (double)steps * t->global_batch_size / (double)n_windows;
@@ -388,7 +386,7 @@ int run_config_plan(const struct run_config *c, const struct config *shape, enum
     if (rc == 0 && known)
         rc = buf_str(out, "\n");
     if (rc == 0)
-        rc = buf_printf(out, "  learning rate: %s at its peak\n",
+        rc = buf_printf(out, "  peak learning rate: %s\n",
                         decimal_show(rate, c->schedule.learning_rate));
     return rc;
 }

@@ -636,7 +636,7 @@ static void presets_are_legal(void **state)
         assert_string_equal(c.logging.label, p->name);
         assert_ok(run_config_show(&c, 0, &shown));
         assert_ok(run_config_plan(&c, &shape, DTYPE_F16, 0, 0, &plan));
-        assert_non_null(strstr(buf_text(&plan), "together"));
+        assert_non_null(strstr(buf_text(&plan), "total"));
         buf_release(&plan);
         buf_release(&shown);
         run_config_release(&c);
@@ -838,8 +838,8 @@ static void plans_add_up(void **state)
     assert_non_null(strstr(text, "474.7 MiB  float32\n"));
     assert_non_null(strstr(text, "8 windows of 256, 2048 tokens, as 2 micro-batches of 4"));
     assert_non_null(strstr(text, "an epoch: 1000000 tokens, 3906 windows, 488.2 steps"));
-    assert_non_null(strstr(text, "in all: 489 steps, 1001472 tokens, 1 epoch\n"));
-    assert_non_null(strstr(text, "learning rate: 0.0003 at its peak\n"));
+    assert_non_null(strstr(text, "total: 489 steps, 1001472 tokens, 1 epoch\n"));
+    assert_non_null(strstr(text, "peak learning rate: 0.0003\n"));
     assert_non_null(strstr(text, "memory, 16 bytes a parameter"));
     plan.n = 0;
     assert_ok(words(c, "precision=float16", "first_order_momentum=auto"));
@@ -847,14 +847,14 @@ static void plans_add_up(void **state)
     assert_ok(run_config_resolve(c, &shape));
     assert_ok(run_config_plan(c, &shape, DTYPE_F16, 1000000, 3906, &plan));
     text = buf_text(&plan);
-    assert_non_null(strstr(text, "learning rate: 5e-5 at its peak\n"));
+    assert_non_null(strstr(text, "peak learning rate: 5e-5\n"));
     assert_non_null(strstr(text, "memory, 10 bytes a parameter"));
     assert_non_null(strstr(text, "  parameters          237.4 MiB  float16\n"));
     assert_non_null(strstr(text, "  second moment       474.7 MiB  float32\n"));
-    assert_non_null(strstr(text, "  model to talk to    239.2 MiB  float16\n"));
+    assert_non_null(strstr(text, "  model for prompts   239.2 MiB  float16\n"));
     plan.n = 0;
     assert_ok(run_config_plan(c, &shape, DTYPE_Q8, 1000000, 3906, &plan));
-    assert_non_null(strstr(buf_text(&plan), "  model to talk to    128.7 MiB  q8\n"));
+    assert_non_null(strstr(buf_text(&plan), "  model for prompts   128.7 MiB  q8\n"));
     /* Of the 12 layers' matrices of 7077888 elements each only the first moment; a tensor of
      * 4 x 768^2 elements and twice as many of scratch, squares of 768 and more by thread. */
     plan.n = 0;

@@ -200,7 +200,7 @@ static int refuse_second_run(const struct repl *r)
     char path[SHOWN];
     const bool over = run_status(r->run) == RUN_FINISHED;
     return err_set(ERR_EXISTS,
-                   "the run in %s %s at step %" PRId64 ": `:train resume%s` continues with it, "
+                   "the run in %s %s at step %" PRId64 ": `:train resume%s` continues with it; "
                    "folder=DIR begins another run",
                    shown_path(path, r), over ? "has finished" : "is paused", run_step(r->run),
                    over ? " steps=N" : "");

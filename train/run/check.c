@@ -27,7 +27,7 @@ int run_refuse_old(const char *folder)
         rc =
             err_set(ERR_EXISTS,
                     "%s has a checkpoint of step %" PRId64 " already: `:train resume %s` continues "
-                    "from there, folder=DIR begins another run",
+                    "from there; folder=DIR begins another run",
                     shown, steps[0], file_word(word, sizeof word, folder));
     mem_free(steps);
     return rc;

@@ -55,7 +55,7 @@ enum { N_BENCHES = sizeof benches / sizeof *benches };
 
 const char *cmd_bench_word(int i)
 {
-    return i < N_BENCHES ? benches[i].name : NULL;
+    return i < N_BENCHES ? benches[i].name : spec_texts[i - N_BENCHES].name;
 }
 
 static int refuse_word(const char *word)

@@ -155,7 +155,7 @@ const struct command command_table[] = {
  .examples = "tokenizer train stories.txt vocabulary --vocab-size 4096",
  .related = "tokens train"},
 
-{.name = "eval", .group = "Measuring", .arguments = "WHAT [FILE]|history [WORD ...|clear]", .min_words = 1, .max_words = -1, .flags = BOTH | BY_RANKS, .completes = "word history path then path", .words = cmd_eval_word, .explain = cmd_eval_explain,
+{.name = "eval", .group = "Measuring", .arguments = "WHAT [FILE]|history [WORD ...|clear]", .min_words = 1, .max_words = -1, .flags = BOTH | BY_RANKS, .completes = "word history path then path ; history clear", .words = cmd_eval_word, .explain = cmd_eval_explain,
  .options = "limit strict like other_dtype other_cache_dtype json format all last force", .run = cmd_eval,
  .summary = "perplexity, accuracy, KL divergence",
  .help = "Evaluate the model. WHAT is an evaluation, such as wikitext or kl, or a text of yours: a file, a folder or a pattern such as *.txt. "
@@ -165,7 +165,7 @@ const struct command command_table[] = {
  .examples = "eval my.txt\neval lambada --strict\neval kl ./other my.txt\neval history wikitext --last 5\neval history lambada strict",
  .related = "train bench"},
 {.name = "bench", .group = "Measuring", .arguments = "[NAME|FILE ...]|SPEC.yaml [NAME ...]|history [SIDE SIDE|clear]", .max_words = -1, .flags = BOTH, .options = "format force last",
- .completes = "word history path", .words = cmd_bench_word, .run = cmd_bench,
+ .completes = "word history path then word path ; history clear", .words = cmd_bench_word, .run = cmd_bench,
  .summary = "measure speed next to the machine's limits",
  .help = "Measure the speed of this machine and model, each figure next to its limit. train=4x256 measures "
          "training steps of 4 windows of 256 tokens; FILE is a text for the tokenizer benchmark. Where PEER_LLAMA "

@@ -93,12 +93,23 @@ static void tab_offers_the_models_of_the_cache(void **state)
 static void tab_offers_the_words_of_tables(void **state)
 {
     (void)state;
-    static const char *const cases[][2] = {
-        {":lora ", "merge"},      {":eval ", "lambada"},  {":eval ", "kl"},
-        {":eval ", "history"},    {":bench ", "limits"},  {":bench ", "train"},
-        {":plot ", "loss_scale"}, {":help ", "presets"},  {":help ", "systems"},
-        {":help ", "sampling"},   {":help ", "settings"}, {":set kernels ", "auto"},
-        {":set ", "sampling"},    {":set ", "top_k"}};
+    static const char *const cases[][2] = {{":lora ", "merge"},
+                                           {":eval ", "lambada"},
+                                           {":eval ", "kl"},
+                                           {":eval ", "history"},
+                                           {":bench ", "limits"},
+                                           {":bench ", "languini.yaml"},
+                                           {":eval history ", "clear"},
+                                           {":bench history ", "clear"},
+                                           {":bench ", "train"},
+                                           {":plot ", "loss_scale"},
+                                           {":help ", "presets"},
+                                           {":help ", "systems"},
+                                           {":help ", "sampling"},
+                                           {":help ", "settings"},
+                                           {":set kernels ", "auto"},
+                                           {":set ", "sampling"},
+                                           {":set ", "top_k"}};
     bool paths;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (!offers(cases[i][0], "", cases[i][1], NULL))
@@ -109,6 +120,10 @@ static void tab_offers_the_words_of_tables(void **state)
     }
     for (int i = 0; eval_at(i) != NULL; i++)
         assert_true(offers(":eval ", "", eval_at(i)->name, NULL));
+    assert_false(offers(":eval ", "", "clear", NULL));
+    assert_false(offers(":bench limits ", "", "clear", NULL));
+    assert_true(offers(":bench languini.yaml ", "", "decode", &paths));
+    assert_true(paths);
     assert_false(offers(":lora load ", "", "merge", &paths));
     assert_true(paths);
     assert_false(offers(":plot over=", "", "step", NULL)); /* it is so anyway */

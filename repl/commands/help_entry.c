@@ -8,6 +8,7 @@
 #include "repl/terminal/wrap.h"
 #include "train/config/run_config.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,24 +54,16 @@ static void print_examples(const struct command *c, const char *prefix)
     }
 }
 
-/* Those of help are no formats of another command. */
-static bool takes_choice(const struct command *c, const struct setting *o, int choice)
-{
-    return strcmp(o->name, "format") != 0 || choice < HELP_MAN || strcmp(c->name, "help") == 0;
-}
-
-/* "--format text|markdown", "--limit N" */
+/* "--format text|markdown", "--limit N"; help's formats are no formats of another command. */
 static void append_option(struct buf *out, const struct setting *o, const struct command *c)
 {
+    const bool all = strcmp(o->name, "format") != 0 || strcmp(c->name, "help") == 0;
     char dashed[64];
     option_dashed(dashed, sizeof dashed, o->name);
     buf_str(out, dashed);
-    if (o->argument != NULL)
-        buf_printf(out, " %s", o->argument);
-    for (int i = 0; o->type == SETTING_CHOICE && o->choices[i] != NULL && takes_choice(c, o, i);
-         i++)
-        buf_printf(out, "%s%.*s", i > 0 ? "|" : " ", (int)strcspn(o->choices[i], "|"),
-                   o->choices[i]);
+    if (o->argument != NULL || o->type == SETTING_CHOICE)
+        buf_char(out, ' ');
+    help_option_takes(out, o, all ? INT_MAX : HELP_MAN);
 }
 
 /* The command whose name begins the text. */

@@ -4,6 +4,7 @@
 #include "repl/commands/help_text.h"
 #include "repl/settings/options.h"
 
+#include <limits.h>
 #include <string.h>
 
 static const char HEAD[] =
@@ -194,13 +195,19 @@ static int add_commands(struct buf *out)
 static int add_option_name(struct buf *out, const struct setting *o)
 {
     char dashed[64];
+    struct buf takes = {0};
     option_dashed(dashed, sizeof dashed, o->name);
     int rc = o->letter == 0 ? 0 : buf_printf(out, "\\fB\\-%c\\fR, ", o->letter);
     if (rc == 0)
         rc = add_font(out, "\\fB", dashed);
-    if (rc == 0 && o->argument != NULL)
+    if (rc == 0)
+        rc = help_option_takes(&takes, o, INT_MAX);
+    if (rc == 0 && takes.n > 0)
         rc = buf_char(out, ' ');
-    return rc != 0 || o->argument == NULL ? rc : add_font(out, "\\fI", o->argument);
+    if (rc == 0 && takes.n > 0)
+        rc = add_font(out, "\\fI", buf_text(&takes));
+    buf_release(&takes);
+    return rc;
 }
 
 /* What it does, what it may be, and what is built in. */
@@ -211,8 +218,8 @@ static int describe_option(struct buf *out, const struct setting *o,
     int rc = buf_printf(&text, "%s.%s%s%s", o->help, o->more != NULL ? " " : "",
                         o->more != NULL ? o->more : "", o->more != NULL ? "." : "");
     if (rc == 0 && o->type != SETTING_STRING && o->type != SETTING_PATH &&
-        o->type != SETTING_SHORTHAND && (rc = buf_str(&text, " Values: ")) == 0 &&
-        (rc = setting_range(o, &text)) == 0)
+        o->type != SETTING_SHORTHAND && o->type != SETTING_CHOICE &&
+        (rc = buf_str(&text, " Values: ")) == 0 && (rc = setting_range(o, &text)) == 0)
         rc = buf_char(&text, '.');
     if (rc == 0 && !o->call_only && (rc = setting_format(o, built_in, &value)) == 0 && value.n > 0)
         rc = buf_printf(&text, " Built in: %s.", buf_text(&value));

@@ -16,6 +16,15 @@ void help_option_name(char *out, size_t n, const struct setting *o)
         snprintf(out, n, "%s", o->name);
 }
 
+int help_option_takes(struct buf *out, const struct setting *o, int n)
+{
+    int rc = o->argument != NULL ? buf_str(out, o->argument) : 0;
+    for (int i = 0; rc == 0 && o->type == SETTING_CHOICE && i < n && o->choices[i] != NULL; i++)
+        rc = buf_printf(out, "%s%.*s", i > 0 ? "|" : "", (int)strcspn(o->choices[i], "|"),
+                        o->choices[i]);
+    return rc;
+}
+
 void help_note(const char *text)
 {
     printf("%s", term_dim(stdout));

@@ -9,6 +9,9 @@
 
 /* A setting's name, or where it is a command's option alone, "--vocab-size". */
 void help_option_name(char *out, size_t n, const struct setting *o);
+/* What stands behind the name of an option that takes something: "N", or the first n choices,
+ * "text|markdown". */
+int help_option_takes(struct buf *out, const struct setting *o, int n);
 /* What goes before a command's name: "prattle " in the shell where it works there, else ":". */
 const char *help_prefix(const struct command *c, bool shell);
 /* The column of a text about a name: a narrow terminal has it below the name. */

@@ -69,6 +69,9 @@ absent=$(p help settings --format csv | tail -n +2 | cut -d, -f1,2 | tr , ' ' | 
     grep -A1 -x '\.TP' <<<"$plain" | grep -qE -- "^${letter:+$letter, }--${name//_/-}( |$)" || echo "$name"
 done)
 is "an entry for each option" "" "$absent"
+has "  with what it takes" $'\n--max-new-tokens N\n' "$(sed 's/^-n, //' <<<"$plain")"
+has "  of a choice the words" $'\n--dtype auto|fp16|fp32|q8|bf16\n' "$plain"
+has "  also of a command's" $'\n--output text|ids\n' "$plain"
 absent=$(p help commands --format csv | tail -n +2 | tr -d '"' | while IFS=', ' read -r name _; do
     grep -A1 -x '\.TP' <<<"$plain" | grep -qE "^$name( |$)" || echo "$name"
 done)

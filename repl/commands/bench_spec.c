@@ -267,6 +267,7 @@ static int draw_entry(const struct repl *r, const struct spec_request *q,
         for (size_t k = 0; k < i && first; k++)
             first = !is_of_curve(json_array_get(q->records, k), like, e->plot);
         if (first) {
+            series[n].y_name = figure;
             series[n].color = term_curve(stdout, n);
             rc = make_curve(&series[n++], q->records, like, e->plot, figure);
             points = series[n - 1].n > points ? series[n - 1].n : points;

@@ -139,6 +139,13 @@ static const char *curve_axis(const struct plot_series *s)
     return strncmp(s->name, part, n) == 0 ? s->name + n : s->name;
 }
 
+/* What a picture in a file has beside that axis. */
+static const char *axis_title(const struct plot_series *s)
+{
+    const char *name = curve_axis(s);
+    return strcmp(name, "loss") == 0 ? "loss per token" : name;
+}
+
 static bool same_axis(const struct plot_series *a, const struct plot_series *b)
 {
     return strcmp(curve_axis(a), curve_axis(b)) == 0;
@@ -305,6 +312,7 @@ static int arrange_frames(struct request *q)
         for (int k = i; k < q->n_series && first; k++)
             if (same_axis(&q->series[k], &q->series[i])) {
                 sorted[n] = q->series[k];
+                sorted[n].y_name = axis_title(&sorted[n]);
                 sorted[n].color = term_curve(stdout, n - begin);
                 sorted[n++].frame = n_frames;
             }

@@ -344,8 +344,9 @@ static int find_curve(struct curve *out, const struct scaling *s)
 
 static int draw_curve(struct curve *v, const char *path, bool force)
 {
+    static const char times[] = "times one process";
     struct plot_series series[] = {
-        {.name = "times one process", .x = v->ranks, .y = v->times, .n = v->n},
+        {.name = times, .y_name = times, .x = v->ranks, .y = v->times, .n = v->n},
         {.name = "linear", .x = v->ranks, .y = v->ranks, .n = v->n},
     };
     struct buf picture = {0};

@@ -25,10 +25,19 @@ static int add_quoted(struct buf *b, const char *s)
     return rc == 0 ? buf_char(b, '\'') : rc;
 }
 
+/* 'NAME' as it is: an underscore of a name makes nothing small. */
+static int add_axis_name(struct buf *b, const char *axis, const char *name)
+{
+    int rc = buf_printf(b, "\nset %s ", axis);
+    if (rc == 0)
+        rc = add_quoted(b, name);
+    return rc == 0 ? buf_str(b, " noenhanced") : rc;
+}
+
 /* One frame: its curves, told apart by dashes too, then their points. */
 static int write_frame(struct buf *b, const struct plot_series *series, int n_series)
 {
-    int rc = 0;
+    int rc = add_axis_name(b, "ylabel", series->y_name != NULL ? series->y_name : "");
     for (int s = 0; s < n_series && rc == 0; s++) {
         rc = buf_printf(b, "%s'-' with %s lw 2 dt %d title ", s == 0 ? "\nplot " : ", ",
                         series[s].n <= FEW_POINTS ? "linespoints" : "lines", s + 1);
@@ -58,13 +67,11 @@ static int write_script(struct buf *b, const char *terminal, const struct plot_s
     int rc = buf_printf(b, "set terminal %s size 900,%d\n", terminal,
                         n_frames > 1 ? 280 * n_frames : 500);
     if (rc == 0)
-        rc = buf_str(b, "set grid\nset key top right noenhanced\n");
+        rc = buf_str(b, "set grid\nset key top right noenhanced");
     if (rc == 0 && n_frames > 1 && x.low < x.high)
-        rc = buf_printf(b, "set lmargin 12\nset xrange [%.9g:%.9g]\n", x.low, x.high);
+        rc = buf_printf(b, "\nset lmargin 12\nset xrange [%.9g:%.9g]", x.low, x.high);
     if (rc == 0)
-        rc = buf_str(b, "set xlabel ");
-    if (rc == 0)
-        rc = add_quoted(b, x_name);
+        rc = add_axis_name(b, "xlabel", x_name);
     if (rc == 0 && n_frames > 1)
         rc = buf_printf(b, "\nset multiplot layout %d,1", n_frames);
     for (int at = 0, n; at < n_series && rc == 0; at += n) {

@@ -5,7 +5,8 @@
 
 struct plot_series {
     const char *name;
-    double *x, *y; /* [n], x ascending; values that are not finite are left out */
+    const char *y_name; /* of its y axis, which a picture in a file has; NULL: none */
+    double *x, *y;      /* [n], x ascending; values that are not finite are left out */
     int n;
     int frame;         /* curves of one frame have their y axis in common; 0, then 1 and so on */
     const char *color; /* what a terminal takes for it; NULL: none */

@@ -37,6 +37,10 @@ is "two pictures" "one picture at a time, not a.svg and b.png" "$(plot loss one 
 is "of which none is drawn" "" "$(ls | grep '\.')"
 plot loss validation_loss wikitext_loss one told.svg >/dev/null
 has "curves of a picture are dashed too" "stroke-dasharray" "$(cat told.svg)"
+has "  and its axes have names" "step" "$(cat told.svg)"
+has "    as they are read" "loss per token" "$(cat told.svg)"
+plot loss_scale one over=tokens scale.svg >/dev/null
+is "  an underscore is one: of the axis, the curve and its key" 3 "$(grep -c '>.*loss_scale<' scale.svg)"
 mkdir empty
 is "a name that is no folder, without a run" "there is no run's folder nowhere; \`prattle plot loss FOLDER\`" \
     "$(cd empty && plot nowhere)"

@@ -23,11 +23,15 @@
 
 enum { MEMORY_COLUMN = 24 };
 
+/* Nothing of what takes nothing. */
 static void show_bytes(const char *what, size_t bytes)
 {
     const bool small = bytes < 100000;
-    wrap_say(stdout, "", "  %-*s %7.1f %s", MEMORY_COLUMN, what,
-             (double)bytes / (small ? 1e3 : 1e6), small ? "kB" : "MB");
+    if (bytes > 0 && bytes < 100)
+        wrap_say(stdout, "", "  %-*s %7zu bytes", MEMORY_COLUMN, what, bytes);
+    else if (bytes > 0)
+        wrap_say(stdout, "", "  %-*s %7.1f %s", MEMORY_COLUMN, what,
+                 (double)bytes / (small ? 1e3 : 1e6), small ? "kB" : "MB");
 }
 
 /* Every large block, also those of a paused run, and the rest: together the peak. */

@@ -36,7 +36,8 @@ const struct command command_table[] = {
 {.name = "generate", .group = "Text", .arguments = "[TEXT]", .flags = IN_SHELL | NEEDS_MODEL | TAKES_TEXT,
  .options = "ids output", .run = cmd_generate,
  .summary = "answer one prompt, as text or token IDs",
- .help = "Answer one prompt, given as TEXT or as token IDs, and print the answer as text or token IDs.",
+ .help = "Answer one prompt, given as TEXT or as token IDs, and print the answer as text or token IDs. "
+         "Without TEXT read the prompt from standard input, up to its end.",
  .examples = "generate \"My name is\" --max-new-tokens 20\ngenerate --ids 3666,1438,318 --greedy --output ids",
  .related = "batch logits"},
 {.name = "logits", .group = "Text", .arguments = "[TEXT]", .flags = IN_SHELL | NEEDS_MODEL | TAKES_TEXT,

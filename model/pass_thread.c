@@ -271,6 +271,25 @@ static bool next_own_head(const struct pass_thread *p, int layer, struct head *h
     return false;
 }
 
+/* Each is stored while the one before it is next: a key's elements go to 64 lines, which the scores
+ * would wait for, and all heads of a batch do not stay in the cache. */
+static void attend_own_heads(const struct pass_thread *p, int layer)
+{
+    struct head h, next = {.h = -1};
+    bool more = next_own_head(p, layer, &next);
+    if (more)
+        store_head(p, &next);
+    while (more) {
+        h = next;
+        more = next_own_head(p, layer, &next);
+        if (more)
+            store_head(p, &next);
+        h.a.prefetch = more ? first_keys(&next) : NULL;
+        if (h.skip < h.n)
+            attend_rows(p, &h, h.skip, h.n - h.skip);
+    }
+}
+
 /*
  * Store the keys and values of the new rows and fill att. Heads are divided among the team; where
  * there are too few, runs of query rows are, after all keys are stored.
@@ -278,21 +297,13 @@ static bool next_own_head(const struct pass_thread *p, int layer, struct head *h
 static void attend_heads(const struct pass_thread *p, int layer)
 {
     profile_set(PART_ATTENTION);
-    /* All stores first: a key's elements go to 64 lines, which the scores would wait for. */
-    for (struct head h = {.h = -1}; next_own_head(p, layer, &h);)
-        store_head(p, &h);
     if (heads_suffice(p)) {
-        struct head h, next = {.h = -1};
-        for (bool more = next_own_head(p, layer, &next); more;) {
-            h = next;
-            more = next_own_head(p, layer, &next);
-            h.a.prefetch = more ? first_keys(&next) : NULL;
-            if (h.skip < h.n)
-                attend_rows(p, &h, h.skip, h.n - h.skip);
-        }
+        attend_own_heads(p, layer);
         par_barrier();
         return;
     }
+    for (struct head h = {.h = -1}; next_own_head(p, layer, &h);)
+        store_head(p, &h);
     par_barrier();
     int unit = 0;
     for (struct head h = {.h = -1}; next_head(p, layer, &h);)

@@ -94,7 +94,6 @@ struct run {
     bool joined;                   /* the others follow rank 0's word */
     const token_id *ids, *labels;
     uint64_t sequence;
-    double grad_norm, rate; /* of the last whole step */
     struct run_stop stop;
     double sgemm_flops; /* of the machine; 0: not measured */
     unsigned due;

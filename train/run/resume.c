@@ -27,7 +27,6 @@
 #include "train/run/take_step.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -213,7 +212,6 @@ static int restore_run(struct run *r, const struct checkpoint *cp)
         return rc;
     optimizer_set_steps(r->optimizer, r->state.optimizer_steps);
     r->due = (unsigned)r->state.due & DUE_LATER;
-    r->rate = r->grad_norm = NAN; /* of a step taken then */
     run_begin_step_anew(r);
     return 0;
 }

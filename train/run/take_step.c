@@ -225,15 +225,15 @@ static void tally_step(struct run *r, bool good)
 /* Whether the loss scale is to blame for NaN or infinite gradients. */
 static bool blames_scale(struct run *r, double loss)
 {
-    return r->config.training.auto_loss_scaling == 1 && isfinite(loss) && !isfinite(r->grad_norm) &&
-           loss_scale_overflow(&r->state.scale);
+    return r->config.training.auto_loss_scaling == 1 && isfinite(loss) &&
+           !isfinite(r->state.grad_norm) && loss_scale_overflow(&r->state.scale);
 }
 
 static enum run_fault find_fault(const struct run *r, double loss)
 {
-    if (!isfinite(loss) || !isfinite(r->grad_norm))
+    if (!isfinite(loss) || !isfinite(r->state.grad_norm))
         return FAULT_NAN;
-    return spike_guard_detects(&r->state.spike_guard, loss, r->grad_norm,
+    return spike_guard_detects(&r->state.spike_guard, loss, r->state.grad_norm,
                                r->config.training.spike_z)
                ? FAULT_SPIKE
                : FAULT_NONE;
@@ -244,10 +244,10 @@ static enum run_fault take_gradients(struct run *r, double loss, float scale)
     const struct training_section *t = &r->config.training;
     merge_limit_clear(&r->merge_limit);
     if (!optimizer_step(r->optimizer, weights_block(&r->trainable), run_scatter_gradients(r), scale,
-                        r->grad_norm, (float)r->rate))
+                        r->state.grad_norm, (float)r->state.rate))
         return FAULT_WEIGHTS;
     run_shares_spread_weights(r);
-    spike_guard_add(&r->state.spike_guard, loss, r->grad_norm);
+    spike_guard_add(&r->state.spike_guard, loss, r->state.grad_norm);
     if (t->auto_loss_scaling == 1)
         loss_scale_advance(&r->state.scale, t->loss_scaling_growth);
     return FAULT_NONE;
@@ -274,8 +274,8 @@ static void finish_step(struct run *r)
     double targets = r->sum.n_targets > 0 ? (double)r->sum.n_targets : 1;
     double loss = r->sum.loss_sum / targets;
     float scale = (float)(1 / (targets * loss_factor(r)));
-    r->grad_norm = optimizer_norm(r->optimizer, run_scatter_gradients(r), scale);
-    r->rate = schedule_rate(&r->config.schedule, p->step, expected_steps(r));
+    p->grad_norm = optimizer_norm(r->optimizer, run_scatter_gradients(r), scale);
+    p->rate = schedule_rate(&r->config.schedule, p->step, expected_steps(r));
     enum run_fault fault = find_fault(r, loss);
     bool bad = fault != FAULT_NONE && !blames_scale(r, loss);
     if (fault == FAULT_NONE)
@@ -353,7 +353,7 @@ int run_check_stop(struct run *r)
         "stopped at step %" PRId64 ": %" PRId64 " steps in a row %s%s; the last had a loss "
         "of %s and a gradient norm of %s, the weights are those before them; %s",
         r->state.step, s.bad_steps, words[s.fault].what, where, number_text(loss, s.loss),
-        number_text(norm, r->grad_norm), words[s.fault].advice);
+        number_text(norm, r->state.grad_norm), words[s.fault].advice);
 }
 
 static int take_micro_batches(struct run *r)

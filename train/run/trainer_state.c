@@ -24,6 +24,8 @@ static const struct row {
     {"windows", WHOLE, S(windows), 0, MANY},
     {"tokens", WHOLE, S(tokens), 0, MANY},
     {"hours", REAL, S(hours), 0, MANY},
+    {"learning_rate", REAL, S(rate), 0, DBL_MAX},
+    {"grad_norm", REAL, S(grad_norm), 0, DBL_MAX},
     {"loss_scale", REAL, S(scale.scale), 1e-30, 1e9},
     {"loss_scale_steps", WHOLE, S(scale.steps), 0, MANY},
     {"overflows", WHOLE, S(scale.overflows), 0, MANY},
@@ -53,6 +55,8 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 void trainer_state_init(struct trainer_state *s, double loss_scaling)
 {
     *s = (struct trainer_state){.scale.scale = loss_scaling,
+                                .rate = NAN,
+                                .grad_norm = NAN,
                                 .validation_loss = NAN,
                                 .validation_accuracy = NAN,
                                 .best_loss = INFINITY,

@@ -23,6 +23,7 @@ struct trainer_state {
     int64_t bad_in_a_row;     /* the last ones, but for overflows */
     uint64_t windows, tokens; /* given out by the data set; targets among them */
     double hours;             /* of training */
+    double rate, grad_norm;   /* of the last step; NaN: not known */
     struct loss_scale scale;
     double validation_loss, validation_accuracy; /* the last measured; NaN before */
     int64_t validation_step;

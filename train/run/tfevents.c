@@ -3,15 +3,16 @@
 #include "model/base/buf.h"
 #include "model/base/crc32c.h"
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/base/mem.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 struct tfevents {
-    FILE *file;
+    char *path;
+    struct buf records;      /* not in the file yet */
     struct buf event, value; /* kept from event to event */
 };
 
@@ -61,29 +62,30 @@ static int begin_event(struct tfevents *t, double wall_s, int64_t step)
     return rc == 0 && step != 0 ? add_varint(&t->event, (uint64_t)step) : rc;
 }
 
-static int write_record(struct tfevents *t)
+/* All of it or nothing: readers of the file stop at half a record. */
+static int add_record(struct tfevents *t)
 {
-    struct buf frame = {0};
-    int rc = add_fixed(&frame, t->event.n, 8);
+    struct buf *b = &t->records;
+    const size_t before = b->n;
+    int rc = add_fixed(b, t->event.n, 8);
     if (rc == 0)
-        rc = add_fixed(&frame, crc32c_masked(frame.data, 8), 4);
+        rc = add_fixed(b, crc32c_masked(b->data + before, 8), 4);
     if (rc == 0)
-        rc = buf_add(&frame, t->event.data, t->event.n);
+        rc = buf_add(b, t->event.data, t->event.n);
     if (rc == 0)
-        rc = add_fixed(&frame, crc32c_masked(t->event.data, t->event.n), 4);
-    if (rc == 0 && fwrite(frame.data, 1, frame.n, t->file) != frame.n)
-        rc = err_errno("cannot write the event file");
-    buf_release(&frame);
+        rc = add_fixed(b, crc32c_masked(t->event.data, t->event.n), 4);
+    if (rc != 0)
+        b->n = before;
     return rc;
 }
 
 /* Event: session_log = 7, in it status = 1: START = 1. */
-static int write_start(struct tfevents *t, int64_t step)
+static int add_start(struct tfevents *t, int64_t step)
 {
     int rc = begin_event(t, (double)time(NULL), step);
     if (rc == 0)
         rc = add_bytes(&t->event, 7, "\x08\x01", 2);
-    return rc == 0 ? write_record(t) : rc;
+    return rc == 0 ? add_record(t) : rc;
 }
 
 int tfevents_open(struct tfevents **out, const char *folder, int64_t from)
@@ -91,20 +93,20 @@ int tfevents_open(struct tfevents **out, const char *folder, int64_t from)
     char host[256] = "localhost";
     gethostname(host, sizeof host - 1);
     struct tfevents *t = mem_alloc(sizeof *t);
-    char *path =
-        mem_sprintf("%s/events.out.tfevents.%010lld.%s", folder, (long long)time(NULL), host);
-    int rc = t == NULL || path == NULL ? ERR_NOMEM : 0;
-    if (rc == 0 && (t->file = fopen(path, "ae")) == NULL)
-        rc = err_errno("cannot write %s", path);
+    int rc = t == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && (t->path = mem_sprintf("%s/events.out.tfevents.%010lld.%s", folder,
+                                          (long long)time(NULL), host)) == NULL)
+        rc = ERR_NOMEM;
     if (rc == 0)
         rc = begin_event(t, (double)time(NULL), 0);
     if (rc == 0) /* file_version = 3 */
         rc = add_bytes(&t->event, 3, "brain.Event:2", 13);
     if (rc == 0)
-        rc = write_record(t);
+        rc = add_record(t);
     if (rc == 0 && from > 0)
-        rc = write_start(t, from + 1);
-    mem_free(path);
+        rc = add_start(t, from + 1);
+    if (rc == 0)
+        rc = tfevents_flush(t);
     if (rc != 0) {
         tfevents_close(t);
         return rc;
@@ -117,8 +119,8 @@ void tfevents_close(struct tfevents *t)
 {
     if (t == NULL)
         return;
-    if (t->file != NULL)
-        fclose(t->file);
+    mem_free(t->path);
+    buf_release(&t->records);
     buf_release(&t->event);
     buf_release(&t->value);
     mem_free(t);
@@ -142,10 +144,12 @@ int tfevents_scalar(struct tfevents *t, const char *tag, float value, int64_t st
     if (rc == 0)
         rc = add_bytes(&t->event, 5, summary.data, summary.n);
     buf_release(&summary);
-    return rc == 0 ? write_record(t) : rc;
+    return rc == 0 ? add_record(t) : rc;
 }
 
 int tfevents_flush(struct tfevents *t)
 {
-    return fflush(t->file) == 0 ? 0 : err_errno("cannot write the event file");
+    int rc = file_append(t->path, t->records.data, t->records.n);
+    t->records.n = 0;
+    return rc;
 }

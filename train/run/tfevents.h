@@ -15,7 +15,8 @@ int tfevents_open(struct tfevents **out, const char *folder, int64_t from);
 void tfevents_close(struct tfevents *t);
 /* wall_s: seconds since 1970. */
 int tfevents_scalar(struct tfevents *t, const char *tag, float value, int64_t step, double wall_s);
-/* What was written is in the file, for readers that look while it grows. */
+/* What was added is in the file, for readers that look while it grows; or, after an error (the disk
+ * is full), nothing that was added since the last flush, nor will it be. */
 int tfevents_flush(struct tfevents *t);
 
 #endif

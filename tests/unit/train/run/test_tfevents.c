@@ -8,8 +8,10 @@
 #include "train/run/tfevents.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* RFC 3720, appendix B.4, and the check value of the CRC catalogues. */
@@ -102,15 +104,53 @@ static void a_reader_finds_what_was_written(void **state)
     assert_true(s.step == (int64_t)1 << 40 && s.value == 2.5f);
     assert_ptr_equal(p, b.data + b.n);
     throw_away(t, &scratch, path, &b);
-    assert_int_equal(tfevents_open(&t, "/nowhere/at/all", 0), ERR_IO);
+    assert_fails(tfevents_open(&t, "/nowhere/at/all", 0), ERR_MISSING, "cannot write");
+}
+
+/* Readers stop at half a record, so none is left of what a full disk had no room for. */
+static void a_full_disk_leaves_no_half_record(void **state)
+{
+    (void)state;
+    struct scratch scratch;
+    struct tfevents *t;
+    struct rlimit before, limit;
+    struct buf b = {0};
+    struct seen s;
+    scratch_open(&scratch);
+    assert_ok(tfevents_open(&t, scratch.folder, 0));
+    assert_ok(tfevents_scalar(t, "loss", 4, 1, 1700000000));
+    assert_ok(tfevents_flush(t));
+    char *path = find_events(scratch.folder);
+    assert_ok(file_read_all(&b, path, 1 << 20));
+    getrlimit(RLIMIT_FSIZE, &before);
+    limit = (struct rlimit){.rlim_cur = b.n + 60, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    for (int i = 0; i < 3; i++)
+        assert_ok(tfevents_scalar(t, "loss", 3, 2, 1700000001));
+    const int rc = tfevents_flush(t);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_fails(rc, ERR_IO, "cannot write");
+    assert_ok(tfevents_scalar(t, "loss", 3, 2, 1700000002));
+    assert_ok(tfevents_flush(t));
+    b.n = 0;
+    assert_ok(file_read_all(&b, path, 1 << 20));
+    const unsigned char *p = event_read((const unsigned char *)b.data, &s);
+    p = event_read(p, &s);
+    assert_int_equal(s.step, 1);
+    p = event_read(p, &s);
+    assert_true(s.step == 2 && s.wall_s == 1700000002);
+    assert_ptr_equal(p, b.data + b.n);
+    throw_away(t, &scratch, path, &b);
 }
 
 int main(void)
 {
+    signal(SIGXFSZ, SIG_IGN);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(crc32c_gives_the_published_values),
         cmocka_unit_test(a_reader_finds_what_was_written),
         cmocka_unit_test(a_resumed_run_says_where_it_starts),
+        cmocka_unit_test(a_full_disk_leaves_no_half_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,12 @@ double run_config_epochs(const struct run_config *c, uint64_t n_windows)
                                      : suggest_epochs(n_windows * (uint64_t)t->sequence_length);
 }
 
+/* At most as many as have tokens that 63 bits can count: no run gets there. */
+static int64_t countable_steps(const struct training_section *t, double steps)
+{
+    return (int64_t)fmin(steps, 0x1p62 / ((double)t->global_batch_size * t->sequence_length));
+}
+
 int64_t run_config_steps(const struct run_config *c, uint64_t n_windows)
 {
     const struct training_section *t = &c->training;
@@ -60,12 +66,13 @@ int64_t run_config_steps(const struct run_config *c, uint64_t n_windows)
     if (t->epochs != 0) {
         const double epochs = run_config_epochs(c, n_windows);
         double windows = ceil((double)n_windows * epochs);
-        int64_t of_epochs = (int64_t)ceil(windows / t->global_batch_size);
+        int64_t of_epochs = countable_steps(t, ceil(windows / t->global_batch_size));
         steps = steps == 0 || of_epochs < steps ? of_epochs : steps;
     }
     if (t->budget_hours > 0 && c->logging.tokens_per_second > 0) {
         double tokens = t->budget_hours * 3600 * c->logging.tokens_per_second;
-        int64_t of_hours = (int64_t)(tokens / ((double)t->global_batch_size * t->sequence_length));
+        int64_t of_hours =
+            countable_steps(t, tokens / ((double)t->global_batch_size * t->sequence_length));
         of_hours = of_hours < 1 ? 1 : of_hours;
         steps = steps == 0 || of_hours < steps ? of_hours : steps;
     }

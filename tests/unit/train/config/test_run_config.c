@@ -614,6 +614,11 @@ static void lengths_follow(void **state)
     assert_int_equal(run_config_steps(c, 17), 2 * 3600 * 1000 / 4096);
     assert_ok(words(c, "tokens_per_second=0", NULL));
     assert_int_equal(run_config_steps(c, 17), 0);
+    /* More than can be counted. */
+    assert_ok(words(c, "budget_hours=1e6", "tokens_per_second=1e12"));
+    assert_int_equal(run_config_steps(c, 17), ((int64_t)1 << 62) / 4096);
+    assert_ok(words(c, "budget_hours=0", "epochs=1e6"));
+    assert_int_equal(run_config_steps(c, (uint64_t)1 << 48), ((int64_t)1 << 62) / 4096);
 }
 
 /* Every preset reads, is described, has a legal model and resolves, wherever its vocabulary is. */

@@ -1,6 +1,7 @@
 #include "train/run/change.h"
 
 #include "model/base/err.h"
+#include "train/run/check.h"
 #include "train/run/inside.h"
 #include "train/run/take_step.h"
 
@@ -99,6 +100,8 @@ int run_change(struct run *r, char *const *words, int n)
         (rc = check_rows(&r->config, &fresh, RUN_HOLDS_FROM_STEP,
                          "to change it, open the run again: `:train resume FOLDER`")) == 0)
         rc = run_config_resolve(&fresh, &r->model->config);
+    if (rc == 0)
+        rc = run_check_reports(&fresh);
     if (rc == 0)
         rc = plan_batches(r, run_config_steps(&fresh, batches_per_epoch(r->batches)));
     if (rc == 0) {

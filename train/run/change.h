@@ -7,7 +7,8 @@ struct run;
 struct run_config;
 
 /* Change settings of a paused run by n words "key=value". ERR_MISMATCH: as run_check_change, or the
- * setting is built into a run in memory (RUN_HOLDS_FROM_RESUME). */
+ * setting is built into a run in memory (RUN_HOLDS_FROM_RESUME). ERR_MISSING, ERR_RANGE: as
+ * run_check_reports. */
 int run_change(struct run *r, char *const *words, int n);
 /* ERR_MISMATCH names a setting that differs and must not (RUN_HOLDS_FROM_NEW_RUN), such as the
  * model's, or the weights of a mixture. Both are resolved. */

@@ -100,12 +100,16 @@ static int check_data(const struct run_config *c)
     return 0;
 }
 
-int run_check_inputs(const struct run_config *c)
+int run_check_reports(const struct run_config *c)
 {
     int rc = check_wandb(c);
-    if (rc == 0)
-        rc = check_data(c);
     return rc == 0 ? check_evaluation(c) : rc;
+}
+
+int run_check_inputs(const struct run_config *c)
+{
+    int rc = check_data(c);
+    return rc == 0 ? run_check_reports(c) : rc;
 }
 
 int run_check_model(const struct run_config *c, const struct model *m)

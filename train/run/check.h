@@ -22,7 +22,9 @@ int run_check_new(const struct run_config *resolved);
 int run_refuse_old(const char *folder);
 /* Whether m can be trained by c. Errors as run_check_first. */
 int run_check_model(const struct run_config *c, const struct model *m);
-/* Whether the files of data and evaluation exist. */
+/* Whether the files of data and evaluation exist, and what wandb needs. */
 int run_check_inputs(const struct run_config *c);
+/* The same but for the data, which a run in memory has open. */
+int run_check_reports(const struct run_config *c);
 
 #endif

@@ -252,6 +252,25 @@ static void test_eval_must_be_one(void **state)
     trial_close(&t);
 }
 
+/* A paused run is not given what it would stop at steps later. */
+static void test_change_looks_for_the_file(void **state)
+{
+    (void)state;
+    char *const words[] = {"eval=wikitext", "eval_file=/no/such/file", "eval_every=2"};
+    struct trial t;
+    struct run *r;
+    const struct run_events e = {0};
+    trial_open(&t, (const char *const[]){"tensorboard=off", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
+    assert_fails(run_change(r, words, 3), ERR_MISSING, "/no/such/file");
+    assert_string_equal(run_settings(r)->logging.eval, "");
+    assert_fails(run_change(r, (char *const[]){"wandb=on"}, 1), ERR_RANGE,
+                 "wandb=on needs tensorboard=on");
+    assert_ok(run_change(r, (char *const[]){"eval=wikitext", "eval_every=0"}, 2));
+    run_free(r);
+    trial_close(&t);
+}
+
 static void test_validation(void **state)
 {
     (void)state;
@@ -331,6 +350,7 @@ int main(void)
         cmocka_unit_test(test_activations_are_logged),
         cmocka_unit_test(test_eval_as_the_command_does),
         cmocka_unit_test(test_eval_must_be_one),
+        cmocka_unit_test(test_change_looks_for_the_file),
         cmocka_unit_test(test_validation),
         cmocka_unit_test(test_budget_of_the_clock),
     };

@@ -165,10 +165,27 @@ static void name_newer(char *out, size_t size, const char *data, const char *che
     err_clear();
 }
 
-static int refuse_data(const struct run *r, const char *checkpoint)
+/* Documents of the data are validation's. */
+static bool holds_out(const struct data_config *d)
+{
+    return *d->validation == '\0' && d->validation_fraction > 0;
+}
+
+static const char *shown_validation(const struct data_config *d)
+{
+    return *d->validation == '\0' ? "empty" : file_quote(d->validation);
+}
+
+static int refuse_data(const struct run *r, const struct data_config *was, const char *checkpoint)
 {
     char newer[320];
     const char *data = r->config.data.data;
+    if (holds_out(was) != holds_out(&r->config.data))
+        return err_set(ERR_MISMATCH,
+                       "data.validation was %s in this run and cannot become %s: where it is "
+                       "empty, documents of the data are held out for it; begin another run with "
+                       "folder=DIR",
+                       shown_validation(was), shown_validation(&r->config.data));
     name_newer(newer, sizeof newer, data, checkpoint);
     return err_set(
         ERR_MISMATCH,
@@ -177,7 +194,8 @@ static int refuse_data(const struct run *r, const char *checkpoint)
         newer, data);
 }
 
-static int check_identities(const struct run *r, const struct checkpoint *cp)
+static int check_identities(const struct run *r, const struct data_config *was,
+                            const struct checkpoint *cp)
 {
     const json_t *state = cp->state;
     const char *data = "", *base = "";
@@ -192,14 +210,14 @@ static int check_identities(const struct run *r, const struct checkpoint *cp)
                      "the weights of %s are not those that the adapter was trained with",
                      r->model->source);
     if (rc == 0 && strcmp(own_data, data) != 0)
-        rc = refuse_data(r, cp->path);
+        rc = refuse_data(r, was, cp->path);
     return rc;
 }
 
-static int restore_run(struct run *r, const struct checkpoint *cp)
+static int restore_run(struct run *r, const struct data_config *was, const struct checkpoint *cp)
 {
     struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
-    int n_blocks = optimizer_blocks(r->optimizer, blocks), rc = check_identities(r, cp);
+    int n_blocks = optimizer_blocks(r->optimizer, blocks), rc = check_identities(r, was, cp);
     if (rc == 0)
         rc = trainer_state_read(&r->state, cp->state, cp->step);
     for (int i = 0; i < n_blocks && rc == 0; i++) {
@@ -240,7 +258,7 @@ int run_resume(struct run **out, struct resume *q, struct model *m, const struct
     char shown[256];
     struct run *r = mem_alloc(sizeof *r);
     int rc = r == NULL ? ERR_NOMEM : run_build(r, &q->config, m, &q->model, e);
-    if (rc == 0 && (rc = restore_run(r, &q->checkpoint)) == 0 &&
+    if (rc == 0 && (rc = restore_run(r, &q->was.data, &q->checkpoint)) == 0 &&
         (rc = run_change_length(r, &q->was)) == 0)
         rc = take_folder(r, &q->checkpoint, stays_in_folder(q));
     if (rc == 0) {

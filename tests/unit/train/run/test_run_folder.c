@@ -160,6 +160,9 @@ static void test_what_cannot_change(void **state)
     expect_refused(&t, &q, "optimizer=muon", "optimizer.optimizer was adamw in this run");
     expect_refused(&t, &q, "shuffle=off", "data.shuffle was on in this run");
     expect_refused(&t, &q, "data=README.md", "the data has changed since the checkpoint");
+    expect_refused(&t, &q, "validation=README.md",
+                   "data.validation was empty in this run and cannot become README.md: where it is "
+                   "empty, documents of the data are held out");
     run_resume_close(&q);
     trial_close(&t);
 }

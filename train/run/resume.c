@@ -214,12 +214,26 @@ static int check_identities(const struct run *r, const struct data_config *was,
     return rc;
 }
 
+/* A best loss on other data would be compared with those to come. */
+static int compare_validation(struct run *r, const json_t *state)
+{
+    const char *was = "";
+    char own[2 * sizeof r->validation.identity + 1];
+    int rc = json_take_text(state, "validation", &was);
+    text_hex(own, r->validation.identity, sizeof r->validation.identity);
+    if (rc == 0 && r->validation.n_tokens > 0 && *was != '\0' && strcmp(own, was) != 0)
+        trainer_state_forget_validation(&r->state);
+    return rc;
+}
+
 static int restore_run(struct run *r, const struct data_config *was, const struct checkpoint *cp)
 {
     struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
     int n_blocks = optimizer_blocks(r->optimizer, blocks), rc = check_identities(r, was, cp);
     if (rc == 0)
         rc = trainer_state_read(&r->state, cp->state, cp->step);
+    if (rc == 0)
+        rc = compare_validation(r, cp->state);
     for (int i = 0; i < n_blocks && rc == 0; i++) {
         const struct spans own = run_shares_own(r, &blocks[i]);
         rc = checkpoint_read(cp, &blocks[i], &own);

@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "model/base/profile.h"
 #include "model/base/progress.h"
+#include "model/base/sha256.h"
 #include "train/run/checkpoint.h"
 #include "train/run/gather.h"
 #include "train/run/inside.h"
@@ -14,19 +15,30 @@
 #include "train/step/weights_disk.h"
 #include "weights/model_source.h"
 
+static int put_digest(json_t *o, const char *key, const unsigned char digest[SHA256_BYTES])
+{
+    char hex[SHA256_HEX];
+    text_hex(hex, digest, SHA256_BYTES);
+    return json_object_set_new(o, key, json_string(hex)) == 0
+               ? 0
+               : err_set(ERR_NOMEM, "no memory for the state of the run");
+}
+
 /* Configuration, data and numbers, as JSON; NULL: no memory. */
 static json_t *describe_run(const struct run *r)
 {
     struct buf config = {0};
-    char data[2 * sizeof r->train.identity + 1], base[2 * sizeof r->base + 1];
-    text_hex(data, r->train.identity, sizeof r->train.identity);
-    text_hex(base, r->base, sizeof r->base);
     int rc = run_config_write(&r->config, &config);
-    json_t *o = rc == 0 ? json_pack("{s:s,s:s}", "config", buf_text(&config), "data", data) : NULL;
-    if (rc == 0 && (o == NULL ||
-                    (r->adapter != NULL && json_object_set_new(o, "base", json_string(base)) != 0)))
+    json_t *o = rc == 0 ? json_pack("{s:s}", "config", buf_text(&config)) : NULL;
+    if (rc == 0 && o == NULL)
         rc = err_set(ERR_NOMEM, "no memory for the state of the run");
     buf_release(&config);
+    if (rc == 0)
+        rc = put_digest(o, "data", r->train.identity);
+    if (rc == 0 && r->validation.n_tokens > 0)
+        rc = put_digest(o, "validation", r->validation.identity);
+    if (rc == 0 && r->adapter != NULL)
+        rc = put_digest(o, "base", r->base);
     if (rc == 0 && trainer_state_write(o, &r->state) == 0)
         return o;
     json_decref(o);

@@ -54,13 +54,16 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 
 void trainer_state_init(struct trainer_state *s, double loss_scaling)
 {
-    *s = (struct trainer_state){.scale.scale = loss_scaling,
-                                .rate = NAN,
-                                .grad_norm = NAN,
-                                .validation_loss = NAN,
-                                .validation_accuracy = NAN,
-                                .best_loss = INFINITY,
-                                .best_step = -1};
+    *s = (struct trainer_state){.scale.scale = loss_scaling, .rate = NAN, .grad_norm = NAN};
+    trainer_state_forget_validation(s);
+}
+
+void trainer_state_forget_validation(struct trainer_state *s)
+{
+    s->validation_loss = s->validation_accuracy = NAN;
+    s->best_loss = INFINITY;
+    s->validation_step = 0;
+    s->best_step = -1;
 }
 
 static json_t *row_value(const struct trainer_state *s, const struct row *row)

@@ -48,6 +48,8 @@ enum {
 
 /* Before the first step. */
 void trainer_state_init(struct trainer_state *s, double loss_scaling);
+/* What validation measured so far counts no more: its data is other data now. */
+void trainer_state_forget_validation(struct trainer_state *s);
 /* Add every number of it to the object o; ERR_NOMEM. */
 int trainer_state_write(json_t *o, const struct trainer_state *s);
 /*

@@ -296,6 +296,45 @@ static void test_validation(void **state)
     trial_close(&t);
 }
 
+/* The best step of a run that measured on README.md, resumed to measure on another file. */
+static int64_t best_resumed_with(struct trial *t, const char *word)
+{
+    struct resume q;
+    struct run_config c;
+    struct run *r;
+    const struct run_events e = {0};
+    trial_go_back(t, &q, "run");
+    assert_ok(run_config_copy(&c, &q.stored));
+    assert_ok(run_config_words(&c, (char *const *)&word, 1));
+    assert_ok(trial_resume(&r, t, &q, &c, &e));
+    const struct metrics m = *run_metrics(r);
+    assert_int_equal(isnan(m.validation_loss), m.best_step < 0);
+    assert_int_equal(isinf(m.best_loss), m.best_step < 0);
+    run_free(r);
+    run_config_release(&c);
+    run_resume_close(&q);
+    return m.best_step;
+}
+
+/* A loss on one text is no better or worse than one on another. */
+static void test_other_validation(void **state)
+{
+    (void)state;
+    struct trial t;
+    struct buf text = {0};
+    trial_open(&t, (const char *const[]){"validation=README.md", "validation_fraction=0",
+                                         "eval_windows=4", "steps=2", "eval_every=2", NULL});
+    trial_finish(&t);
+    assert_ok(file_read_all(&text, "README.md", 1 << 20));
+    char *copy = mem_sprintf("validation=%s", scratch_path(&t.scratch, "copy.md"));
+    assert_ok(file_write_whole(strchr(copy, '/'), text.data, text.n, false));
+    assert_int_equal(best_resumed_with(&t, copy), 2);
+    assert_int_equal(best_resumed_with(&t, "validation=LICENSE"), -1);
+    mem_free(copy);
+    buf_release(&text);
+    trial_close(&t);
+}
+
 struct clock_seen {
     double before, last; /* hours of the last two lines */
     double first, first_rate;
@@ -352,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_eval_must_be_one),
         cmocka_unit_test(test_change_looks_for_the_file),
         cmocka_unit_test(test_validation),
+        cmocka_unit_test(test_other_validation),
         cmocka_unit_test(test_budget_of_the_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,6 +37,12 @@ static const char *shown_path(char out[SHOWN], const struct repl *r)
     return file_show(out, SHOWN, run_path(r->run));
 }
 
+/* Where evaluations look for their files, in a run too. */
+static const char *data_dir(const struct repl *r)
+{
+    return r->options.settings.eval.data_dir;
+}
+
 /* ---- :train CONFIG ---- */
 
 /* Beside the model for prompts. Processes on several hosts find out there. */
@@ -263,7 +269,8 @@ static int train_config(struct repl *r, const struct call *call)
         rc = run_config_init(&c);
     if (rc != 0)
         return rc;
-    rc = train_words(&c, call->words, n);
+    if ((rc = run_config_look_in(&c, data_dir(r))) == 0)
+        rc = train_words(&c, call->words, n);
     if (rc == ERR_MISSING && call->n == 1 && strcmp(call->words[0], "config") == 0) {
         rc = show_for_config(r);
     } else if (rc == 0 && r->options.settings.call.plan) {
@@ -286,7 +293,8 @@ static int resume_changed(struct repl *r, struct resume *q, struct beginning *b)
     int rc = run_config_copy(&c, &q->stored);
     if (rc != 0)
         return rc;
-    if ((rc = run_config_words(&c, b->words, b->n)) == 0)
+    if ((rc = run_config_words(&c, b->words, b->n)) == 0 &&
+        (rc = run_config_look_in(&c, data_dir(r))) == 0)
         rc = resume_with(r, q, &c, DISCARD_RESUME, b);
     run_config_release(&c);
     return rc;
@@ -344,7 +352,10 @@ static int resume_any(struct repl *r, struct beginning *b)
         b->n--;
         return resume_folder(r, folder, b);
     }
-    return r->run != NULL ? run_change(r->run, b->words, b->n) : resume_latest(r, b);
+    if (r->run == NULL)
+        return resume_latest(r, b);
+    int rc = run_look_in(r->run, data_dir(r));
+    return rc == 0 ? run_change(r->run, b->words, b->n) : rc;
 }
 
 static int resume_run(struct repl *r, char **words, int n, bool shell)

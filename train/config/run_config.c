@@ -62,6 +62,7 @@ void run_config_release(struct run_config *c)
     settings_table_release(&run_table, c);
     settings_store_release(&c->store);
     mem_free(c->name);
+    mem_free(c->data_dir);
     *c = (struct run_config){0};
 }
 
@@ -73,9 +74,21 @@ int run_config_copy(struct run_config *dst, const struct run_config *src)
         rc = settings_store_copy(&dst->store, &src->store);
     if (rc == 0 && src->name != NULL && (dst->name = mem_strdup(src->name)) == NULL)
         rc = ERR_NOMEM;
+    if (rc == 0)
+        rc = run_config_look_in(dst, src->data_dir);
     if (rc != 0)
         run_config_release(dst);
     return rc;
+}
+
+int run_config_look_in(struct run_config *c, const char *data_dir)
+{
+    char *fresh = data_dir == NULL ? NULL : mem_strdup(data_dir);
+    if (data_dir != NULL && fresh == NULL)
+        return ERR_NOMEM;
+    mem_free(c->data_dir);
+    c->data_dir = fresh;
+    return 0;
 }
 
 int run_config_set(struct run_config *c, enum origin origin, const char *key, const char *text)

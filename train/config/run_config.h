@@ -15,6 +15,9 @@ int run_config_init(struct run_config *c);
 void run_config_release(struct run_config *c);
 int run_config_copy(struct run_config *dst, const struct run_config *src);
 
+/* Where evaluations look for their files from now on, as eval_config's data_dir. ERR_NOMEM. */
+int run_config_look_in(struct run_config *c, const char *data_dir);
+
 /* The last error is about the values in force of these fields: as settings_store_blame. */
 #define RUN_BLAME(c, ...)                                                                          \
     settings_store_blame(&(c)->store, (const struct setting *const[]){__VA_ARGS__, NULL})

@@ -87,6 +87,7 @@ struct run_config {
     struct checkpoint_section checkpoint;
     struct settings_store store; /* who gave what: a layer for each preset, file, group */
     char *name; /* of the last preset or file, without folder and ending; owned, NULL: none */
+    char *data_dir; /* of evaluations (eval/result.h), which is the program's; owned, NULL: none */
 };
 
 /* What a change of a setting waits for, once the run has begun: holds_from of its row. */

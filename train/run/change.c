@@ -89,6 +89,11 @@ int run_change_length(struct run *r, const struct run_config *was)
     return rc == 0 ? plan_batches(r, r->n_steps) : rc;
 }
 
+int run_look_in(struct run *r, const char *data_dir)
+{
+    return run_config_look_in(&r->config, data_dir);
+}
+
 int run_change(struct run *r, char *const *words, int n)
 {
     struct run_config fresh;

@@ -10,6 +10,8 @@ struct run_config;
  * setting is built into a run in memory (RUN_HOLDS_FROM_RESUME). ERR_MISSING, ERR_RANGE: as
  * run_check_reports. */
 int run_change(struct run *r, char *const *words, int n);
+/* As run_config_look_in. */
+int run_look_in(struct run *r, const char *data_dir);
 /* ERR_MISMATCH names a setting that differs and must not (RUN_HOLDS_FROM_NEW_RUN), such as the
  * model's, or the weights of a mixture. Both are resolved. */
 int run_check_change(const struct run_config *was, const struct run_config *is);

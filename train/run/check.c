@@ -50,6 +50,7 @@ static int check_evaluation(const struct run_config *run)
     if (*l->eval == '\0' || l->eval_every == 0)
         return 0;
     eval_config_init(&c);
+    c.data_dir = run->data_dir;
     int rc = eval_check_file(eval_find(l->eval), &c, *l->eval_file == '\0' ? NULL : l->eval_file);
     return rc == 0 ? 0 : RUN_BLAME(run, RUN_ROW(logging.eval_file), RUN_ROW(logging.eval));
 }

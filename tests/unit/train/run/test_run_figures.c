@@ -252,6 +252,32 @@ static void test_eval_must_be_one(void **state)
     trial_close(&t);
 }
 
+/* Where :eval looks, a run looks. */
+static void test_eval_file_of_the_data_dir(void **state)
+{
+    (void)state;
+    struct trial t;
+    struct run *r;
+    struct buf text = {0};
+    const struct run_events e = {0};
+    trial_open(&t, (const char *const[]){"steps=1", "eval=wikitext", "eval_every=1",
+                                         "eval_windows=1", NULL});
+    assert_ok(file_read_all(&text, "tests/golden/eval/wiki.txt", 1 << 20));
+    const char *file = scratch_path(&t.scratch, "wiki.test.raw");
+    assert_ok(file_write_whole(file, text.data, text.n, false));
+    assert_ok(run_config_look_in(&t.config, t.scratch.folder));
+    assert_ok(run_check_inputs(&t.config));
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
+    assert_ok(run_go(r));
+    assert_non_null(run_metrics(r)->evaluation);
+    assert_ok(run_look_in(r, "/nowhere"));
+    assert_fails(run_change(r, (char *const[]){"steps=2"}, 1), ERR_MISSING,
+                 "/nowhere/wikitext/wiki.test.raw");
+    run_free(r);
+    buf_release(&text);
+    trial_close(&t);
+}
+
 /* A paused run is not given what it would stop at steps later. */
 static void test_change_looks_for_the_file(void **state)
 {
@@ -389,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_activations_are_logged),
         cmocka_unit_test(test_eval_as_the_command_does),
         cmocka_unit_test(test_eval_must_be_one),
+        cmocka_unit_test(test_eval_file_of_the_data_dir),
         cmocka_unit_test(test_change_looks_for_the_file),
         cmocka_unit_test(test_validation),
         cmocka_unit_test(test_other_validation),

@@ -43,8 +43,8 @@ figures() { grep -oE '"(loss|perplexity|adjusted_perplexity|bits_per_byte|accura
 for what in "wikitext $own/wiki.txt" "lambada $own/lambada.jsonl" "text $TEXT" "choice $questions"; do
     want=$(figures "$("$PRATTLE" eval $what --json -m $MODEL)")
     for n_ranks in 2 3; do
-        is "eval ${what%% *} by $n_ranks" "$(wc -l <<<"$want") $want" \
-            "$(wc -l <<<"$want") $(figures "$(ranks $n_ranks eval $what --json -m $MODEL 2>err)")"
+        got=$(ranks $n_ranks eval $what --json -m $MODEL 2>err) status=$?
+        is "eval ${what%% *} by $n_ranks" "0 $(wc -l <<<"$want") $want" "$status $(wc -l <<<"$want") $(figures "$got")"
     done
 done
 has "a file that is not there" "cannot open nowhere.txt: No such file" "$(ranks 2 eval text nowhere.txt -m $MODEL 2>&1)"

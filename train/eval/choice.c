@@ -242,7 +242,8 @@ int eval_choice(struct evaluation *ev)
     ev->result->unit = "endings";
     if (rc == 0)
         rc = eval_score(ev, c.list, c.n, rank_ending, &c);
-    if (rc == 0 && c.right[BY_SUM].n == 0)
+    /* By several ranks, rank 0 alone has the endings that are done. */
+    if (rc == 0 && ev->result->done > 0 && c.right[BY_SUM].n == 0)
         rc = err_set(ERR_INTERRUPTED, "interrupted");
     if (rc == 0)
         report_choice(&c);

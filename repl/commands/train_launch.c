@@ -116,13 +116,13 @@ static int list_profile(struct word_list *l, const char *trace)
 }
 
 /* "train" and the n words; of those that go on with fewer, with their number, and where there is a
- * checkpoint since behind the folder: a run that was resumed names the one that it began with. */
+ * checkpoint since, which has what the words say, behind the folder: a run that was resumed names
+ * the one that it began with. */
 static int list_words(struct word_list *l, const struct repl *r, char *const *words, int n,
                       const struct restart *again, const char *trace)
 {
     const bool resumed = n > 0 && strcmp(words[0], "resume") == 0,
-               goes_on =
-                   again != NULL && again->step >= 0 && !(resumed && again->step == again->first);
+               goes_on = again != NULL && again->step >= 0 && again->step != again->first;
     int rows = 0;
     while (settings_table_at(&options_table, rows) != NULL)
         rows++;

@@ -19,6 +19,7 @@
  *   FIRST_MS      where a host is cut off, rank 0 is to say so before those there miss rank 0
  *   APART_MS      others that miss rank 0 say so one after another, so that one is enough
  *   BUSY_MS       rank 0 may still compute before it comes to wait, and only then saves
+ *   ENDING_MS     no rank waits for another any more, but MPI's own end does
  *   CUT_OFF_MS    what was said is on its way to mpirun, if there is one
  */
 enum {
@@ -83,11 +84,13 @@ static void say_loss(int rank, enum heartbeat_end how, int n)
     (say != NULL ? say : say_plainly)(watch.said_to, &l);
 }
 
-/* Not by exit: other threads are at work. */
-static void end_unless_taken(int ms)
+/* Not by exit: other threads are at work. Rank 0 may come to its end while it is waited for. */
+static void end_unless_taken(void)
 {
-    for (int waited = 0; waited < ms && !watch.taken; waited += 100)
-        poll(NULL, 0, watch.ending && ms > ENDING_MS ? ENDING_MS : 100);
+    enum { LOOK_MS = 100 };
+    for (int busy = 0, ending = 0; busy < BUSY_MS && ending < ENDING_MS && !watch.taken;
+         *(watch.ending ? &ending : &busy) += LOOK_MS)
+        poll(NULL, 0, LOOK_MS);
     if (!watch.taken)
         _exit(1);
 }
@@ -113,7 +116,7 @@ static void note_loss(void *user, int rank, enum heartbeat_end how, int n)
         return;
     if (watch.world.rank == 0) {
         say_loss(rank, how, n);
-        end_unless_taken(watch.ending ? ENDING_MS : BUSY_MS);
+        end_unless_taken();
         return;
     }
     if (how == HEARTBEAT_ENDED) {

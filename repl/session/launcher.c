@@ -45,6 +45,7 @@ struct stream {
     bool lines;      /* by whole lines, without the noise */
     struct buf held; /* what may be the beginning of a line to keep back */
     char last;       /* byte that went through; 0: none */
+    int failed;      /* errno of what did not, where a reader was there for it; 0: all did */
 };
 
 struct launched {
@@ -231,8 +232,10 @@ static int start_mpirun(struct launched *l, const struct launcher_call *c)
 
 static void write_through(struct stream *s, const char *bytes, size_t n)
 {
-    if (n > 0 && file_write_fd(s->to, bytes, n) != 0)
+    if (n > 0 && file_write_fd(s->to, bytes, n) != 0) {
+        s->failed = errno == EPIPE ? s->failed : errno;
         err_clear();
+    }
     if (n > 0)
         s->last = bytes[n - 1];
 }
@@ -378,6 +381,8 @@ int launcher_run(const struct launcher_call *c, struct launcher_end *end)
         wipe_status(&l.out);
         if (rc == 0)
             rc = launcher_notes_end(&l.notes, status, l.interrupts);
+        if (rc == 0 && l.out.failed != 0)
+            rc = err_set(ERR_IO, "cannot write to standard output: %s", strerror(l.out.failed));
         *end = l.notes.end;
     }
     if (l.out.from >= 0)

@@ -21,7 +21,8 @@ struct launcher_call {
 int launcher_check(void);
 /*
  * 0, or the code of rank 0 with its sentence; ERR_INTERRUPTED after Ctrl-C, once rank 0 has saved
- * what there was. ERR_IO: the ranks ended without a word, or one was lost.
+ * what there was. ERR_IO: the ranks ended without a word, one was lost, or standard output did not
+ * take all that they print.
  */
 int launcher_run(const struct launcher_call *c, struct launcher_end *end);
 

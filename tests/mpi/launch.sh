@@ -19,6 +19,8 @@ is "it goes on with as many" "execution:
 replicas: 2" "$(grep -o 'execution:' some/step-000020/state.json; grep -o 'replicas: [0-9]*' some/step-000020/state.json)"
 "$PRATTLE" train resume some steps=22 replicas=1 >/dev/null
 is "or with one" "step-000020 step-000022" "$(cd some && echo step-*)"
+is "a disk that is full under standard output is said, as by one process" "cannot write to standard output: No space left on device
+1" "$(STEPS=1 one full micro_batch_size=2 replicas=2 2>&1 >/dev/full; echo $?)"
 has "what is refused is refused before" "prattle: cannot open nowhere.txt: No such file or directory" \
     "prattle: $(one refused data=nowhere.txt replicas=2 2>&1)"
 

@@ -53,7 +53,7 @@ struct launched {
     struct stream out, err;
     int interrupts;
     struct launcher_notes notes;
-    double over_s; /* when there was nothing more to come; 0: not yet */
+    double over_s, last_s; /* when there was nothing more to come, and of mpirun; 0: not yet */
     /* What of the environment has been set for mpirun: networks, and how long ssh waits. */
     bool networks, patience;
 };
@@ -314,15 +314,24 @@ static void pass_interrupt(struct launched *l)
     kill(l->pid, ++l->interrupts <= 2 ? SIGUSR1 : SIGTERM);
 }
 
-/* A rank that is stopped may keep mpirun from its end, and a host that is gone for good. */
+static bool has_lasted(double *since_s, bool is, int seconds)
+{
+    if (is && *since_s == 0)
+        *since_s = clock_s();
+    return is && clock_s() - *since_s > seconds;
+}
+
+/* A rank that is stopped may keep mpirun from its end, and a host that is gone for good. Where
+ * ranks ended as they began to talk to it, mpirun at times waits for a lock of its PMIx once all is
+ * over.
+ */
 static void end_in_time(struct launched *l)
 {
-    enum { PATIENCE_S = 15, SILENT_S = 3 };
-    if (!l->notes.over && !l->notes.ended)
-        return;
-    if (l->over_s == 0)
-        l->over_s = clock_s();
-    if (l->notes.told && clock_s() - l->over_s > (l->notes.end.silent ? SILENT_S : PATIENCE_S))
+    enum { PATIENCE_S = 15, SHORT_S = 3 };
+    const struct launcher_notes *k = &l->notes;
+    const bool is_late =
+        has_lasted(&l->over_s, k->over || k->ended, k->end.silent ? SHORT_S : PATIENCE_S);
+    if (has_lasted(&l->last_s, k->last, SHORT_S) || (is_late && k->told))
         kill(l->pid, SIGKILL);
 }
 

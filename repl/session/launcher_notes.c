@@ -18,6 +18,10 @@ enum { MOST_NOTICE = 16 << 10 };
 /* What mpirun says itself of the signal that it is sent, and of a child that was quicker than it.
  */
 static const char *const noise[] = {"mpirun: Forwarding signal", "plm:rsh: Warning: setpgid"};
+/* Once all processes have ended. */
+static const char *const last_words[] = {
+    "mpirun noticed that process rank ",
+    "mpirun detected that one or more processes exited with non-zero status"};
 static const char CANNOT_START[] = "ORTE was unable to reliably start one or more daemons";
 static const char RULE[] = "--------------------";
 
@@ -83,6 +87,14 @@ static bool is_noise(const char *line, size_t n)
     return false;
 }
 
+static bool has_last_words(const struct launcher_notes *l)
+{
+    bool has = false;
+    for (size_t i = 0; i < sizeof last_words / sizeof *last_words; i++)
+        has |= strstr(buf_text(&l->notice), last_words[i]) != NULL;
+    return has;
+}
+
 int launcher_notes_line(struct launcher_notes *l, const char *line, size_t n, bool *taken)
 {
     char note[512];
@@ -94,6 +106,7 @@ int launcher_notes_line(struct launcher_notes *l, const char *line, size_t n, bo
     }
     if (n >= sizeof RULE && memcmp(line, RULE, sizeof RULE - 1) == 0) {
         l->in_notice = !l->in_notice;
+        l->last |= !l->in_notice && has_last_words(l);
         return 0;
     }
     if (l->in_notice) {

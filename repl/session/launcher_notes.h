@@ -27,6 +27,7 @@ struct launcher_notes {
     bool in_notice;    /* of mpirun's, between two rules */
     struct buf notice; /* all of them, in one line */
     bool told, over;   /* of a rank that was lost; and there is nothing more to come */
+    bool last;         /* mpirun has said how a process ended, which is the last that it does */
     struct launcher_end end;
     uint64_t kills; /* by the kernel, of processes for their memory, before */
 };

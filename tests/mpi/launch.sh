@@ -46,6 +46,19 @@ is "mpirun has no words for an agent that it is told there" "args: " "$(started)
 rm home/.openmpi/mca-params.conf
 is "  and how long ssh waits for a host where it is told nothing" "args: -o ServerAliveInterval=5 -o ServerAliveCountMax=3" "$(started)"
 
+# An mpirun that stays, as at times where a process is killed that has just begun.
+cat >bin/mpirun <<'END'
+#!/bin/sh
+trap "" TERM USR1
+rule=------------------------------
+echo "$rule
+mpirun noticed that process rank 1 with PID 0 on node there exited on signal 9 (Killed).
+$rule" >&2
+exec sleep 1000
+END
+is "an mpirun that stays when all is over is ended" "rank 1 (there) was lost: killed by signal 9
+1" "$(PATH=$TMPDIR/bin:$PATH one asked replicas=2 2>&1; echo $?)"
+
 # loadable FOLDER: whether its newest checkpoint is whole.
 loadable() { "$PRATTLE" train resume "$1" steps=1 replicas=1 2>&1 | tail -n 3; }
 

@@ -44,7 +44,10 @@ static void a_signal_is_what_mpirun_says(void **state)
     assert_false(take(&l, "a line for the user\n"));
     tell(&l, "1 1 there its process has ended");
     tell(&l, "saved 120");
+    notice(&l, "Primary job  terminated normally, but 1 process returned\n");
+    assert_false(l.last); /* others may still be at work */
     notice(&l, LOST_1);
+    assert_true(l.last);
     assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_IO,
                  "rank 1 (there) was lost: killed by signal 9");
     assert_true(l.end.lost && !l.end.silent && !l.end.ran);

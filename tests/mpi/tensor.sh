@@ -80,6 +80,8 @@ is "1, 2, 3, 2 x 2, 2 stages and 1 go on with what the others began" "$(digest w
 # What is refused, with what would do.
 refused() { local n=$1; shift; many "$n" refused "$@" 2>&1 </dev/null; }
 has "more than there are heads" "tensor_parallel must be at most the model's heads (4), not 5" "$(refused 5 tensor_parallel=5)"
+has "  or columns of the feed-forward" "tensor_parallel must be at most the model's n_inner (2), not 3" \
+    "$(MODEL=$MODEL,n_inner=2 refused 3 tensor_parallel=3)"
 has "  or another number of processes" "tensor_parallel is 3, and 4 processes are not a multiple of that: tensor_parallel=4" \
     "$(refused 4 tensor_parallel=3)"
 has "  or of replicas" "replicas is 2, but 2 processes have been started, 2 for each replica: replicas=1" \

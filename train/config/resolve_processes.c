@@ -120,8 +120,8 @@ static int resolve_tensor(const struct run_config *c, const struct config *shape
     if (rc != 0)
         return rc;
     if (n > most) {
-        err_set(ERR_RANGE, "tensor_parallel must be at most the model's heads (%d), not %d", most,
-                n);
+        err_set(ERR_RANGE, "tensor_parallel must be at most the model's %s (%d), not %d",
+                most < shape->n_head ? "n_inner" : "heads", most, n);
         return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel));
     }
     return there == 1 || there % (n * stages) == 0 ? 0 : refuse_number(c, stages, most);

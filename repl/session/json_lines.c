@@ -339,20 +339,19 @@ static void put_answer(json_t *object, const struct answer *a, const struct line
 
 /* ---- lines ---- */
 
-static int put_line(struct buf *out, json_t *object)
+/* The line of an object that has members. An id has all of its digits. */
+static int put_line(struct buf *out, const char *id, json_t *object)
 {
-    /* 9 digits give a float back exactly. */
-    int rc = json_print(out, object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    int rc = id == NULL ? buf_char(out, '{') : buf_printf(out, "{\"id\":%s,", id);
+    if (rc == 0) /* 9 digits give a float back exactly */
+        rc = json_print(out, object, JSON_EMBED | JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(object);
-    return rc == 0 ? buf_char(out, '\n') : rc;
+    return rc == 0 ? buf_str(out, "}\n") : rc;
 }
 
 static json_t *asked_object(struct json_asked asked)
 {
     json_t *object = json_object();
-    if (asked.id != NULL)
-        json_object_set_new(object, "id",
-                            json_loads(asked.id, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
     if (asked.text != NULL)
         json_object_set_new(object, "prompt", json_of_text(asked.text, asked.n));
     return object;
@@ -382,14 +381,14 @@ int json_line_answer(struct buf *out, struct json_asked asked, const struct answ
     else
         json_object_set_new(object, "answers", list_answers(answers, n_answers, scores));
     json_object_set_new(object, "logprobs_of", json_string("model"));
-    return put_line(out, object);
+    return put_line(out, asked.id, object);
 }
 
 int json_line_error(struct buf *out, struct json_asked asked, const char *sentence)
 {
     json_t *object = asked_object(asked);
     json_object_set_new(object, "error", json_of_text(sentence, strlen(sentence)));
-    return put_line(out, object);
+    return put_line(out, asked.id, object);
 }
 
 int json_string_text(struct buf *out, const char *text)

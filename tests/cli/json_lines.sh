@@ -36,9 +36,10 @@ is "beams too" "2 1" "$(line 5 | grep -o '"top_logprobs":' | wc -l) $(line 5 | g
 is "and contrastive search" 2 "$(line 6 | grep -o '"top_logprobs":' | wc -l)"
 has "true changes nothing: the tokens' own are always there" '"finish_reason"' "$(line 9)"
 is "without being asked no alternatives and no prompt" 0 "$(line 9 | grep -cE 'top_logprobs|prompt_')"
-is "an id comes back, with an answer as with an error" '7 [0] "x"' "$("$PRATTLE" $MODEL $S 2>/dev/null <<<'{"prompt":"The sea","id":7}
+is "an id comes back, with an answer as with an error" '7 [0] "x" 1717171717.123' "$("$PRATTLE" $MODEL $S 2>/dev/null <<<'{"prompt":"The sea","id":7}
 {"prompt":"The sea","id":[0],"n":2}
-{"id":"x","prompt":"The sea","top_p":9}' | sed 's/^{"id":\(.*\),"prompt".*/\1/' | paste -sd' ')"
+{"id":"x","prompt":"The sea","top_p":9}
+{"prompt":"The sea","id":1717171717.123}' | sed 's/^{"id":\(.*\),"prompt".*/\1/' | paste -sd' ')"
 is "settings of the whole batch do the same" "$(line 1)" \
     "$("$PRATTLE" $MODEL $S --top-logprobs 2 --echo on <<<'{"prompt":"The sea"}')"
 is "and a single prompt" "$(line 1)" "$("$PRATTLE" $MODEL $S --logprobs 2 --echo on -p "The sea")"

@@ -45,7 +45,7 @@ const char *plain_colon(const char *line)
 const char *plain_slash(const char *line)
 {
     char name[PLAIN_COMMAND_BYTES];
-    if (line[0] != '/' || sscanf(line + 1, "%63s", name) != 1)
+    if (line[0] != '/' || strchr(" \t\n", line[1]) != NULL || sscanf(line + 1, "%63s", name) != 1)
         return NULL;
     const struct command *c = command_called(name);
     return (c != NULL && (c->flags & IN_REPL)) || other_word_command(name) != NULL ? line + 1

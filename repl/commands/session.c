@@ -86,6 +86,9 @@ static int settings_yaml(const struct repl *r, struct buf *out)
     return rc;
 }
 
+/* Behind the settings: a space followed the text, which joins the next word. */
+#define SPACE_MARK "# space\n"
+
 /* Before the name of the model, in the settings' comments. */
 #define MODEL_MARK "# model: "
 
@@ -128,6 +131,8 @@ static int save_session(struct repl *r, const char *path)
         rc = turn_format(&r->turns[r->n_turns - 1], &r->sequence.ids, &settings);
     if (rc == 0)
         rc = settings_yaml(r, &settings);
+    if (rc == 0 && r->held_space)
+        rc = buf_str(&settings, SPACE_MARK);
     if (rc == 0)
         rc = format_model(r, &settings);
     if (rc == 0)
@@ -204,6 +209,7 @@ static int load_session(struct repl *r, const char *path)
         rc = unset_needless_settings(&r->options);
     if (rc == 0)
         rc = restore_turn(r, settings);
+    r->held_space = rc == 0 && strstr(settings, "\n" SPACE_MARK) != NULL;
     mem_free(settings);
     if (rc == 0)
         print_text_length(r, "loaded");

@@ -88,7 +88,7 @@ static int show_scored(struct repl *r, const struct settings *s, const struct pr
     return rc;
 }
 
-/* What was made is shown, remembered and saved. */
+/* What was made is shown and remembered. */
 static int take_answers(struct repl *r, struct turn *t, struct prompt *p, struct showing *w,
                         const struct answer *answers)
 {
@@ -102,8 +102,7 @@ static int take_answers(struct repl *r, struct turn *t, struct prompt *p, struct
         repl_report_full(r, &s->generate, answers, n);
     if (r->interactive || s->talk.verbose)
         show_figures(r->interactive ? stdout : stderr, s, answers, n);
-    rc = remember_answer(r, t, p, answers);
-    return rc == 0 ? save_sample(r, t, answers, n) : rc;
+    return remember_answer(r, t, p, answers);
 }
 
 /* What an answer goes on from: the prompt as typed, and as a person sees it before the answer. */
@@ -124,10 +123,10 @@ static int show_prompt(const struct repl *r, const struct prompt *p, struct show
     return rc;
 }
 
-/* Generate for a turn whose settings are there, and show it all. On failure, but for
- * ERR_INTERRUPTED, the text in progress is the caller's to put right. */
+/* Generate for a turn whose settings are there, and show it all. Unless that made an answer, on
+ * failure, but for ERR_INTERRUPTED, the text in progress is the caller's to put right. */
 static int run_turn(struct repl *r, struct turn *t, struct prompt *p, const char *shown,
-                    size_t n_shown)
+                    size_t n_shown, bool *made)
 {
     const struct settings *s = &t->settings;
     int n = s->generate.num_return_sequences;
@@ -145,6 +144,9 @@ static int run_turn(struct repl *r, struct turn *t, struct prompt *p, const char
     progress_wipe();
     if (rc == 0 || rc == ERR_INTERRUPTED) {
         int taken = take_answers(r, t, p, &w, answers);
+        *made = taken == 0;
+        if (taken == 0)
+            taken = save_sample(r, t, answers, n);
         rc = taken != 0 ? taken : rc;
     } else {
         show_end_line(&w);
@@ -187,18 +189,30 @@ static int begin_turn(struct repl *r, struct turn **out, struct prompt *p, bool 
     return ids_add(&p->ids, text->data, text->n);
 }
 
+/* The text before a turn, which may have taken its prompt. */
+static void restore_text(struct repl *r, const struct turn *t, const struct prompt *p)
+{
+    size_t n;
+    const token_id *prompt = t->prompt.n > 0 ? t->prompt.data : p->ids.data,
+                   *before = turn_before(t, prompt, &n);
+    sequence_assign(&r->sequence, before, n); /* had room for them */
+    r->held_space = t->before_held;
+}
+
 /* Run the newest turn; one that came to nothing is taken back, and the text is the one before it.
  */
 static int finish_turn(struct repl *r, struct turn *t, struct prompt *p, int rc, const char *shown,
                        size_t n_shown)
 {
-    if (rc == 0 && (rc = run_turn(r, t, p, shown, n_shown)) != 0 && rc != ERR_INTERRUPTED) {
-        size_t n;
-        const token_id *before = turn_before(t, p->ids.data, &n);
-        sequence_assign(&r->sequence, before, n); /* had room for them */
-    }
+    const bool ran = rc == 0;
+    bool made = false;
+    if (ran)
+        rc = run_turn(r, t, p, shown, n_shown, &made);
+    const bool stands = rc == 0 || rc == ERR_INTERRUPTED || made;
+    if (ran && !stands)
+        restore_text(r, t, p);
     prompt_release(p);
-    if (rc == 0 || rc == ERR_INTERRUPTED)
+    if (stands)
         return rc;
     if (t != NULL)
         repl_pop_turn(r);
@@ -302,18 +316,26 @@ static int copy_settings(struct settings *fresh, const struct settings *now, con
 static int regenerate_turn(struct repl *r, struct turn *t, struct prompt *p,
                            const struct ids *before)
 {
-    struct settings fresh, old = t->settings;
-    int rc = copy_settings(&fresh, &r->options.settings, t);
+    struct turn fresh = *t, old = *t;
+    const bool held_space = r->held_space;
+    bool made = false;
+    int rc = copy_settings(&fresh.settings, &r->options.settings, t);
     if (rc != 0)
         return rc;
-    t->settings = fresh;
-    rc = run_turn(r, t, p, "", 0);
-    if (rc != 0 && rc != ERR_INTERRUPTED) {
+    fresh.prompt = (struct ids){0};
+    fresh.answers = NULL;
+    fresh.n_answers = 0;
+    *t = fresh;
+    rc = run_turn(r, t, p, "", 0, &made);
+    if (rc != 0 && rc != ERR_INTERRUPTED && !made) {
         sequence_assign(&r->sequence, before->data, before->n); /* had room for them */
-        t->settings = old;
+        r->held_space = held_space;
+        fresh = *t;
+        *t = old;
         old = fresh;
     }
-    settings_release(&old);
+    old.replaced = (struct ids){0}; /* which both have */
+    turn_release(&old);
     return rc;
 }
 

@@ -275,13 +275,16 @@ int answer_continue(struct repl *r)
     if (text_has_ended(r))
         return err_set(ERR_MISSING, "the text has ended with a stop token: `:set ignore_eos on` "
                                     "lets :continue go on, :regen samples another answer");
-    if (r->options.settings.generate.on_full == ON_FULL_STOP &&
-        kvcache_text_room(&r->engine.cache, r->sequence.ids.n) == 0)
+    const struct generate_config *g = &r->options.settings.generate;
+    int rc = repl_ready(r, generate_texts(g, &r->options.settings.sampler));
+    if (rc != 0)
+        return rc;
+    if (g->on_full == ON_FULL_STOP && kvcache_text_room(&r->engine.cache, r->sequence.ids.n) == 0)
         return err_set(ERR_FULL,
                        "the text fills the context of %d tokens: `:set on_full slide` lets "
                        ":continue go on without its beginning",
                        r->engine.cache.n_ctx);
-    int rc = begin_turn(r, &t, &p, true);
+    rc = begin_turn(r, &t, &p, true);
     if (rc == 0) {
         advance_draw(r, &t->settings.sampler);
         p.held_space = r->held_space;

@@ -19,18 +19,42 @@ static const char *input_name(const struct batch_input *in)
     return in->path == NULL ? "standard input" : in->path;
 }
 
+static const char UTF8_MARK[] = "\xef\xbb\xbf";
+enum { UTF8_MARK_BYTES = sizeof UTF8_MARK - 1 };
+
+/* Whether so few bytes may be a part of a mark. */
+static bool is_half_mark(const char *text, size_t n)
+{
+    return (n == 1 && (*text == '\xff' || *text == '\xfe')) ||
+           (n > 0 && n < UTF8_MARK_BYTES && memcmp(text, UTF8_MARK, n) == 0);
+}
+
+/* Take off the mark that the first bytes may be. */
+static void begin_input(struct batch_input *in)
+{
+    struct buf *p = &in->pending;
+    size_t mark = 0;
+    in->begun = p->n > 0;
+    if (utf16_has_mark(buf_text(p), p->n)) {
+        utf16_begin(&in->utf16, p->data);
+        mark = 2;
+    } else if (p->n >= UTF8_MARK_BYTES && memcmp(p->data, UTF8_MARK, UTF8_MARK_BYTES) == 0) {
+        mark = UTF8_MARK_BYTES;
+    }
+    if (mark > 0)
+        memmove(p->data, p->data + mark, p->n -= mark);
+}
+
 /* The bytes of `pending` from `from` on are new. */
 static int decode_input(struct batch_input *in, size_t from)
 {
     struct buf *p = &in->pending;
-    if (!in->begun && p->n == 1 && !in->ended && (*p->data == '\xff' || *p->data == '\xfe'))
-        return 0; /* half a mark, or none */
-    if (!in->begun && utf16_has_mark(buf_text(p), p->n)) {
-        utf16_begin(&in->utf16, p->data);
-        memmove(p->data, p->data + 2, p->n -= 2);
+    if (!in->begun && !in->ended && is_half_mark(buf_text(p), p->n))
+        return 0;
+    if (!in->begun) {
+        begin_input(in);
         from = 0;
     }
-    in->begun = in->begun || p->n > 0;
     if (!in->utf16.on)
         return 0;
     in->raw.n = 0;
@@ -78,14 +102,14 @@ int batch_input_next(struct batch_input *in, const char **line, size_t *n, bool 
         size_t have = in->pending.n - in->at;
         const char *end = have > looked ? memchr(from + looked, '\n', have - looked) : NULL;
         if (end == NULL && !in->ended) {
-            looked = have;
+            looked = in->begun ? have : 0; /* else a mark may go */
             int rc = read_input(in, wait);
             if (rc == REQUEST_LATER && wait)
                 continue;
             if (rc != REQUEST_READY)
                 return rc;
             if (in->utf16.on)
-                looked = 0; /* a mark has gone */
+                looked = 0;
             continue;
         }
         if (end == NULL && have == 0)

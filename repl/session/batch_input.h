@@ -1,7 +1,8 @@
 #ifndef PRATTLE_REPL_SESSION_BATCH_INPUT_H
 #define PRATTLE_REPL_SESSION_BATCH_INPUT_H
 /*
- * The lines of a batch's input. Of UTF-16, which a byte order mark tells, they are made UTF-8.
+ * The lines of a batch's input. Of UTF-16, which a byte order mark tells, they are made UTF-8; that
+ * mark, and the one of UTF-8, is no text.
  */
 #include "model/base/buf.h"
 #include "train/data/utf16.h"

@@ -132,6 +132,11 @@ for big in LE BE; do
     is "  in pieces too" "$("$PRATTLE" $MODEL $S <"$TMPDIR/utf8")" \
         "$(perl -e 'use IO::Handle; $| = 1; while (read STDIN, $c, 3) { print $c; select undef, undef, undef, 0.01 }' <"$TMPDIR/utf16" | "$PRATTLE" $MODEL $S)"
 done
+{ printf '\xef\xbb\xbf'; cat "$TMPDIR/utf8"; } >"$TMPDIR/marked"
+is "UTF-8's mark is no text" "$("$PRATTLE" $MODEL $S <"$TMPDIR/utf8")" "$("$PRATTLE" $MODEL $S <"$TMPDIR/marked")"
+is "  nor in pieces" "$("$PRATTLE" $MODEL $S <"$TMPDIR/utf8")" \
+    "$(perl -e 'use IO::Handle; $| = 1; while (read STDIN, $c, 1) { print $c; select undef, undef, undef, 0.01 }' <"$TMPDIR/marked" | "$PRATTLE" $MODEL $S)"
+has "nor in JSON lines" '{"id":1,"prompt":"a",' "$(printf '\xef\xbb\xbf{"prompt": "a", "id": 1}\n' | "$PRATTLE" --jsonl $MODEL $S)"
 printf '\xff\xfe{\0}\0\n\0\x3d\xd8' >"$TMPDIR/utf16"
 has "half a character" "utf16 begins as UTF-16 and is none" "$("$PRATTLE" batch "$TMPDIR/utf16" --model $MODEL $S 2>&1)"
 iconv -f UTF-8 -t UTF-16 <<<'{"prompt": "été", "id": 1}' >"$TMPDIR/utf16"

@@ -64,8 +64,9 @@ static int show_sample(void *user, struct buf *out)
     if (rc == 0 && (rc = buf_str(out, run_settings(r->run)->logging.sample_prompt)) == 0)
         rc = buf_add(out, buf_text(&a.text), a.text.n);
     progress_wipe();
-    /* A model without words, or without a token to begin an empty prompt with, has none. */
-    if (rc == ERR_MISSING || rc == ERR_RANGE) {
+    /* A model without words, or without a token to begin an empty prompt with, has none, nor has a
+     * prompt that is longer than the context. */
+    if (rc == ERR_MISSING || rc == ERR_RANGE || rc == ERR_FULL) {
         char *why = mem_sprintf("no sample: %s", err_text());
         progress_warn(why != NULL ? why : "no sample");
         mem_free(why);

@@ -158,6 +158,9 @@ has "train config without one shows the settings" "learning_rate" "$("$PRATTLE" 
 no_text=$("$PRATTLE" train popxl-tiny steps=2 sample_every=1 log_every=1 save_every=0 2>&1)
 has "a model without words gives no samples" "no sample: " "$no_text"
 has "and is trained all the same" "[finished at step 2" "$no_text"
+no_room=$(train no-room steps=2 sample_every=1 save_every=0 sample_prompt="$(printf %300s x)" 2>&1)
+has "nor does a prompt that is longer than the context" "no sample: the prompt has " "$no_room"
+has "which ends no training" "[finished at step 2" "$no_room"
 has "plot of no run in this session is of the newest" "[runs/popxl-tiny]" "$("$PRATTLE" plot)"
 train "odd=name" steps=2 >/dev/null
 has "a folder may have = in its name" "[finished at step 3" "$("$PRATTLE" train resume "odd=name" steps=3)"

@@ -93,7 +93,7 @@ static int add_text_end(struct buf *out, const char *text, size_t room)
     const size_t n = strlen(text), dots = 3;
     if (room == 0 || n <= room)
         return term_visible(out, text, n);
-    for (text += n - (room - dots); (*text & 0xc0) == 0x80; text++)
+    for (text += n - (room > dots ? room - dots : 0); (*text & 0xc0) == 0x80; text++)
         ;
     const size_t part = strcspn(text, "/ ");
     if (text[part] != '\0' && text[part + 1] != '\0')

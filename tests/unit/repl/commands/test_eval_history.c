@@ -104,6 +104,11 @@ static void results_stand_side_by_side(void **state)
     has(&out, "\n\n           one\\x1b[2J\n", true);
     has(&out, "2.50 +- 0.25 (partial)\n", true);
     has(&out, "to the left", false);
+    /* Where not even the dots of a cut name have room. */
+    for (int width = 1; width < 12; width++)
+        shown(&out, TABLE_TEXT, width);
+    shown(&out, TABLE_TEXT, 8);
+    has(&out, "\n[1]\n...:\n", true);
     /* Programs get the records: two models of one name are two. */
     keep(&b, 2.25, false);
     shown(&out, TABLE_JSON, 0);

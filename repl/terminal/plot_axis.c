@@ -73,8 +73,8 @@ void axis_fit_columns(struct axis *a, int columns)
     enum { APART = 8, MOST_MARKS = 12 };
     const double nearly_zero = 0.05;
     const int least = columns / MOST_MARKS > APART ? columns / MOST_MARKS : APART;
-    if (a->low == a->high)
-        a->high += 1;
+    /* What differs less cannot be counted in steps. */
+    a->high = fmax(a->high, a->low + fmax(a->low == a->high, fabs(a->low) * 1e-9));
     if (a->low > 0 && a->low <= nearly_zero * (a->high - a->low))
         a->low = 0;
     const double a_column = (a->high - a->low) / columns;

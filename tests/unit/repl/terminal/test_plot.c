@@ -203,6 +203,22 @@ static void each_mark_has_its_number(void **state)
     buf_release(&b);
 }
 
+/* Marks between which a double has no number would never be passed. */
+static void numbers_beyond_counting_are_drawn(void **state)
+{
+    (void)state;
+    double at[2] = {1e17, 1e17 + 16}, values[2] = {1, 2};
+    struct plot_series s = {.name = "loss", .x = at, .y = values};
+    for (int i = 0; i < 4; i++) {
+        struct buf b = {0};
+        s.n = 1 + i % 2;
+        assert_ok(plot_draw(&b, &s, 1, i < 2 ? "step" : "hours", 60, 8, false));
+        assert_int_equal(count(b.data, '\n'), 11);
+        assert_non_null(strchr(b.data, '*'));
+        buf_release(&b);
+    }
+}
+
 /* With colours and without: a colour does not stand alone. */
 static void curves_are_told_apart_by_signs(void **state)
 {
@@ -329,6 +345,7 @@ int main(void)
         cmocka_unit_test(large_and_small_numbers_are_short),
         cmocka_unit_test(small_numbers_are_written_one_way),
         cmocka_unit_test(each_mark_has_its_number),
+        cmocka_unit_test(numbers_beyond_counting_are_drawn),
         cmocka_unit_test(curves_are_told_apart_by_signs),
         cmocka_unit_test(frames_share_the_height),
         cmocka_unit_test(braille_is_utf8_of_the_right_width),

@@ -83,7 +83,9 @@ void filter_min_p(struct candidates *c, float p)
 {
     if (p == 0 || !candidates_weigh(c))
         return;
-    candidates_keep(c, candidates_logits(c), (float)((double)c->max + log((double)p)));
+    /* Not c->max: the most likely of when they were weighed may be gone (typical_p). */
+    const double high = (double)candidates_high(c);
+    candidates_keep(c, candidates_logits(c), (float)(high + log((double)p)));
 }
 
 void filter_typical_p(struct candidates *c, float p)
@@ -103,21 +105,22 @@ void filter_top_n_sigma(struct candidates *c, float n)
 {
     if (n == 0 || !candidates_weigh(c))
         return;
+    const double high = (double)candidates_high(c); /* as in filter_min_p */
     const float *logit = candidates_logits(c);
     double sum = 0, squares = 0;
     int n_alive = 0;
     for (int i = 0; i < c->n; i++)
         if (logit[i] >= -FLT_MAX) {
-            sum += (double)logit[i] - (double)c->max;
+            sum += (double)logit[i] - high;
             n_alive++;
         }
     double mean = sum / n_alive;
     for (int i = 0; i < c->n; i++)
         if (logit[i] >= -FLT_MAX) {
-            double d = (double)logit[i] - (double)c->max - mean;
+            double d = (double)logit[i] - high - mean;
             squares += d * d;
         }
-    double least = (double)c->max - (double)n * sqrt(squares / n_alive);
+    double least = high - (double)n * sqrt(squares / n_alive);
     candidates_keep(c, logit, least > -FLT_MAX ? (float)least : -FLT_MAX);
 }
 

@@ -192,6 +192,28 @@ static void test_extremes(void **state)
     mem_free(b.block);
 }
 
+/* typical_p may remove the most likely token: what cuts after it goes by the most likely left. */
+static void test_cuts_after_typical_p(void **state)
+{
+    (void)state;
+    enum { V = 61 }; /* one of 0.4, and 60 of 0.01, which are nearer the entropy */
+    float logits[V] = {logf(40)};
+    struct bench b;
+    open_bench(&b, V);
+    for (int what = 0; what < 2; what++) {
+        candidates_start(&b.c, logits);
+        filter_typical_p(&b.c, 0.3f);
+        const int left = b.c.n;
+        assert_true(left >= 30 && left < V && !is_candidate(&b, 0));
+        if (what == 0)
+            filter_min_p(&b.c, 0.5f);
+        else
+            filter_top_n_sigma(&b.c, 1);
+        assert_int_equal(b.c.n, left);
+    }
+    mem_free(b.block);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,7 +222,7 @@ int main(void)
         cmocka_unit_test(test_typical_p),   cmocka_unit_test(test_top_n_sigma),
         cmocka_unit_test(test_xtc),         cmocka_unit_test(test_topk_uniform),
         cmocka_unit_test(test_chains),      cmocka_unit_test(test_large_cuts),
-        cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_extremes),    cmocka_unit_test(test_cuts_after_typical_p),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,9 +24,11 @@ static int parse_bias(struct bias *b, const char **text, int n_vocab)
     char *end, *colon;
     errno = 0;
     long long id = strtoll(*text, &colon, 10);
+    const bool has_id = colon != *text;
     colon += strspn(colon, " \t");
     float bias = *colon == ':' ? strtof(colon + 1, &end) : 0;
-    if (*colon != ':' || end == colon + 1 || (end += strspn(end, " \t"), *end && *end != ','))
+    if (!has_id || *colon != ':' || end == colon + 1 ||
+        (end += strspn(end, " \t"), *end && *end != ','))
         return refuse_bias(*text, "be ID:BIAS pairs");
     if (errno == ERANGE && !isfinite(bias))
         bias = NAN; /* overflow is an error, not a ban */
@@ -71,5 +73,5 @@ void biases_release(struct biases *b)
 void biases_apply(const struct biases *b, float *logit)
 {
     for (size_t i = 0; i < b->n; i++)
-        logit[b->list[i].id] += b->list[i].bias;
+        logit[b->list[i].id] = fminf(logit[b->list[i].id] + b->list[i].bias, FLT_MAX);
 }

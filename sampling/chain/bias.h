@@ -17,6 +17,7 @@ struct biases {
  * outside 0..n_vocab-1, a bias that is NaN or +inf; out is then empty. */
 int biases_parse(struct biases *out, const char *text, int n_vocab);
 void biases_release(struct biases *b);
+/* A sum above FLT_MAX becomes that. */
 void biases_apply(const struct biases *b, float *logit);
 
 #endif

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ void penalize_repetition(float *logit, int *count, const token_id *text, size_t 
         if (!count[id])
             continue;
         float x = logit[id] > 0 ? logit[id] / repetition : logit[id] * repetition;
-        logit[id] = x - ((float)count[id] * frequency + presence);
+        logit[id] = fminf(x - ((float)count[id] * frequency + presence), FLT_MAX);
         count[id] = 0;
     }
 }

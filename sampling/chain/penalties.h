@@ -11,7 +11,7 @@
 /*
  * For each token seen in text: its logit is divided by `repetition` if positive, else
  * multiplied (Keskar et al., "CTRL", 2019; transformers' RepetitionPenalty); then
- * lowered by count * frequency + presence (OpenAI's and llama.cpp's).
+ * lowered by count * frequency + presence (OpenAI's and llama.cpp's). At most FLT_MAX.
  *
  * count  [V] scratch, zero before and after
  */

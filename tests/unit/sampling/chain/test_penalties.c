@@ -121,6 +121,8 @@ static void test_logit_bias_refuses(void **state)
         char *text, *sentence;
     } bad[] = {
         {"7", "logit_bias must be ID:BIAS pairs, not \"7\""},
+        {":7", "logit_bias must be ID:BIAS pairs, not \":7\""},
+        {"1:2, :7", "logit_bias must be ID:BIAS pairs, not \" :7\""},
         {"1:2,x:1", "logit_bias must be ID:BIAS pairs, not \"x:1\""},
         {"1:2,", "logit_bias must be ID:BIAS pairs, not \"\""},
         {"1:2;3:4", "logit_bias must be ID:BIAS pairs, not \"1:2;3:4\""},
@@ -144,13 +146,36 @@ static void test_logit_bias_refuses(void **state)
     }
 }
 
+/* What is pushed beyond all numbers is drawn. */
+static void test_huge_logits(void **state)
+{
+    (void)state;
+    const float logits[3] = {1, 2, 3};
+    const token_id text[1] = {1};
+    for (int what = 0; what < 3; what++) {
+        struct sampler_config c;
+        struct sampler *s;
+        sampler_config_init(&c);
+        c.seed = 1;
+        c.temperature = what == 0 ? 0.5f : 1;
+        c.logit_bias = what < 2 ? "1:3e38,1:3e38" : "1:3e38";
+        c.repetition_penalty = what < 2 ? 1 : 0.5f;
+        assert_ok(sampler_new(&s, &c, 3, 16, NULL, NULL));
+        for (int k = 0; k < 20; k++) {
+            const struct sampled got = sampler_pick(s, logits, text, 1, k);
+            assert_int_equal(got.id, 1);
+            assert_true(got.chain_logprob == 0);
+        }
+        sampler_free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens),
-        cmocka_unit_test(test_bad_words),
-        cmocka_unit_test(test_dry_breakers),
-        cmocka_unit_test(test_logit_bias_refuses),
+        cmocka_unit_test(test_goldens),      cmocka_unit_test(test_bad_words),
+        cmocka_unit_test(test_dry_breakers), cmocka_unit_test(test_logit_bias_refuses),
+        cmocka_unit_test(test_huge_logits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,14 +24,15 @@ struct contrastive {
     struct sampler *sampler;
     struct candidates candidates;
     float alpha;
-    int top_k, n_prompt;
-    bool held_space;
-    float *hidden;       /* [n_ctx,C] last hidden states of the text, each of length 1 */
-    float *scores;       /* [V] adjusted logits */
-    token_id *ids;       /* [top_k] the candidates */
-    float *p;            /* [top_k] their probabilities */
-    float *rows;         /* [top_k,C] the last hidden state with each, of length 1 */
+    int top_k;
+    int n_prompt;  /* ids of the text that are not the answer's; after a slide, fewer than none */
+    float *hidden; /* [n_ctx,C] last hidden states of the text, each of length 1 */
+    float *scores; /* [V] adjusted logits */
+    token_id *ids; /* [top_k] the candidates */
+    float *p;      /* [top_k] their probabilities */
+    float *rows;   /* [top_k,C] the last hidden state with each, of length 1 */
     struct kv_seq *seqs; /* [top_k] the text with each */
+    bool held_space;     /* the next token begins with a space */
 };
 
 static void carve_arrays(struct contrastive *k, struct arena *a, const struct config *c)
@@ -98,8 +99,8 @@ static int read_hidden_states(struct contrastive *k, const struct progress *prog
 }
 
 int contrastive_new(struct contrastive **out, struct sequence *s, const struct generate_config *g,
-                    const struct sampler_config *c, const struct stop_tokens *stop, bool held_space,
-                    const struct progress *p)
+                    const struct sampler_config *c, const struct stop_tokens *stop, int n_new,
+                    bool held_space, const struct progress *p)
 {
     const struct config *config = &s->engine->model->config;
     int most = s->engine->max_seqs < FORWARD_MAX_ROWS ? s->engine->max_seqs : FORWARD_MAX_ROWS;
@@ -122,8 +123,7 @@ int contrastive_new(struct contrastive **out, struct sequence *s, const struct g
     k->sequence = s;
     k->alpha = g->penalty_alpha;
     k->top_k = c->top_k;
-    k->n_prompt = (int)s->ids.n;
-    k->held_space = held_space;
+    k->n_prompt = (int)s->ids.n - n_new;
     carve_arrays(k, &(struct arena){.base = (char *)k + head}, config);
     for (int i = 0; i < k->top_k && rc == 0; i++)
         rc = kv_seq_init(&k->seqs[i], &s->engine->cache);
@@ -132,11 +132,13 @@ int contrastive_new(struct contrastive **out, struct sequence *s, const struct g
                          s->engine->model->tokenizer, stop);
     if (rc == 0)
         rc = read_hidden_states(k, p);
-    if (rc)
+    if (rc) {
         contrastive_free(k);
-    else
-        *out = k;
-    return rc;
+        return rc;
+    }
+    k->held_space = held_space;
+    *out = k;
+    return 0;
 }
 
 void contrastive_free(struct contrastive *k)
@@ -155,8 +157,9 @@ static int choose_candidates(struct contrastive *k)
     struct sequence *s = k->sequence;
     struct candidates *c = &k->candidates;
     memcpy(k->scores, s->logits, (size_t)c->n_vocab * sizeof *k->scores);
-    if (k->held_space && s->ids.n == (size_t)k->n_prompt)
+    if (k->held_space)
         prompt_mask_logits(s->engine->model, k->scores);
+    k->held_space = false;
     sampler_adjust(k->sampler, k->scores, s->ids.data, s->ids.n, (int)s->ids.n - k->n_prompt);
     candidates_start(c, k->scores);
     if (!candidates_weigh(c)) {

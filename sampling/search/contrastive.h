@@ -20,11 +20,12 @@ struct contrastive;
  * Start from the sequence's text, which is read once more for its hidden states; the engine must
  * hold top_k texts besides the sequence's. Stages that change logits apply before the top_k.
  * ERR_RANGE: penalty_alpha outside 0..1, or top_k below 2 or above what the engine holds.
- * ERR_INTERRUPTED. held_space: the first token begins with a space (prompt.h).
+ * ERR_INTERRUPTED. n_new: so many tokens were generated before. held_space: the first token begins
+ * with a space (prompt.h).
  */
 int contrastive_new(struct contrastive **out, struct sequence *s, const struct generate_config *g,
-                    const struct sampler_config *c, const struct stop_tokens *stop, bool held_space,
-                    const struct progress *p);
+                    const struct sampler_config *c, const struct stop_tokens *stop, int n_new,
+                    bool held_space, const struct progress *p);
 void contrastive_free(struct contrastive *k);
 /*
  * Choose the next token and append it to the sequence's text. logprob is always filled;

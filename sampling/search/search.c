@@ -73,7 +73,9 @@ static int slide_context(struct contrastive **k, struct sequence *s,
     listener_report_slide(listener);
     a->slid = true;
     int rc = sequence_slide(s, (size_t)prompt_slide_length(n_ctx), listener->callbacks.progress);
-    return rc != 0 ? rc : contrastive_new(k, s, g, c, stop, false, listener->callbacks.progress);
+    return rc != 0 ? rc
+                   : contrastive_new(k, s, g, c, stop, (int)a->ids.n, false,
+                                     listener->callbacks.progress);
 }
 
 /* Allocate the log-probabilities of a whole answer, if wanted. */
@@ -107,7 +109,7 @@ static int search_contrastive(struct sequence *s, bool held_space, const struct 
     double start = clock_s();
     int rc = speller_init(&sp, g, s->engine->model, 1);
     if (rc != 0 || (rc = reserve_logprobs(a, g, listener)) != 0 ||
-        (rc = contrastive_new(&k, s, g, c, &sp.stop_tokens, held_space,
+        (rc = contrastive_new(&k, s, g, c, &sp.stop_tokens, 0, held_space,
                               listener->callbacks.progress)) != 0)
         goto out;
     stream_reset(&sp.stream, held_space);

@@ -562,6 +562,34 @@ static void a_slide_is_said_once(void **state)
     prompt_release(&p);
 }
 
+/* What slid away counts: min_new_tokens is reached once, also where a search begins anew. */
+static void tokens_before_a_slide_are_counted(void **state)
+{
+    (void)state;
+    struct answer whole, cut;
+    char id[16];
+    config.penalty_alpha = 0.6f;
+    sampler.top_k = 4;
+    config.on_full = ON_FULL_SLIDE;
+    config.max_new_tokens = 20;
+    set_context(11);
+    assert_ok(ask("the end", &whole));
+    const size_t n = 12 - (size_t)whole.n_prompt; /* the first token behind the slide */
+    for (size_t i = 0; i < n; i++)
+        assert_int_not_equal(whole.ids.data[i], whole.ids.data[n]);
+    snprintf(id, sizeof id, "%d", (int)whole.ids.data[n]);
+    sampler.ignore_eos = false;
+    config.stop_token = id;
+    for (int least = 0; least < 2; least++) {
+        sampler.min_new_tokens = least;
+        assert_ok(ask("the end", &cut));
+        assert_int_equal(cut.finish, FINISH_STOP_TOKEN);
+        assert_int_equal(cut.ids.n, n);
+        answer_release(&cut);
+    }
+    answer_release(&whole);
+}
+
 static void interrupt_second(void *user, const char *what, uint64_t done, uint64_t total)
 {
     int *calls = user;
@@ -807,6 +835,7 @@ int main(void)
         TEST(the_last_token_may_end_the_text),
         TEST(a_slide_goes_on_from_a_full_text),
         TEST(a_slide_is_said_once),
+        TEST(tokens_before_a_slide_are_counted),
         TEST(stop_strings_need_a_tokenizer),
         TEST(an_interrupted_search_says_so),
         TEST(threads_do_not_matter),

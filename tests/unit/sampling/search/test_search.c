@@ -110,7 +110,7 @@ static void run_contrastive(struct sequence *s, json_t *entry, size_t which)
     struct answer a = {0};
     struct sampled got;
     read_settings(entry, &g, &c);
-    assert_ok(contrastive_new(&k, s, &g, &c, NULL, false, NULL));
+    assert_ok(contrastive_new(&k, s, &g, &c, NULL, 0, false, NULL));
     uint64_t before = mem_count();
     token_id ids[64];
     for (int i = 0; i < g.max_new_tokens; i++) {

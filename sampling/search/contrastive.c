@@ -32,7 +32,6 @@ struct contrastive {
     float *p;      /* [top_k] their probabilities */
     float *rows;   /* [top_k,C] the last hidden state with each, of length 1 */
     struct kv_seq *seqs; /* [top_k] the text with each */
-    bool held_space;     /* the next token begins with a space */
 };
 
 static void carve_arrays(struct contrastive *k, struct arena *a, const struct config *c)
@@ -136,7 +135,10 @@ int contrastive_new(struct contrastive **out, struct sequence *s, const struct g
         contrastive_free(k);
         return rc;
     }
-    k->held_space = held_space;
+    if (held_space) {
+        prompt_mask_logits(s->engine->model, s->logits);
+        s->n_logits = 0;
+    }
     *out = k;
     return 0;
 }
@@ -157,9 +159,6 @@ static int choose_candidates(struct contrastive *k)
     struct sequence *s = k->sequence;
     struct candidates *c = &k->candidates;
     memcpy(k->scores, s->logits, (size_t)c->n_vocab * sizeof *k->scores);
-    if (k->held_space)
-        prompt_mask_logits(s->engine->model, k->scores);
-    k->held_space = false;
     sampler_adjust(k->sampler, k->scores, s->ids.data, s->ids.n, (int)s->ids.n - k->n_prompt);
     candidates_start(c, k->scores);
     if (!candidates_weigh(c)) {

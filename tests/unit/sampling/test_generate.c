@@ -728,6 +728,27 @@ static void searches_end_as_samples_do(void **state)
     answer_release(&two[0]);
 }
 
+/* After a held space the model's own probabilities are those of tokens that begin with one, in a
+ * search as in a sample. */
+static void a_held_space_is_in_every_logprob(void **state)
+{
+    (void)state;
+    struct answer sample, found;
+    sampler.temperature = 0;
+    config.max_new_tokens = 1;
+    assert_ok(ask("the end ", &sample));
+    sampler.top_k = 2;
+    for (int way = 0; way < 2; way++) {
+        config.num_beams = way == 0 ? 2 : 1;
+        config.penalty_alpha = way == 0 ? 0 : 1e-6f;
+        assert_ok(ask("the end ", &found));
+        assert_int_equal(found.ids.data[0], sample.ids.data[0]);
+        assert_true(fabsf(found.logprobs[0] - sample.logprobs[0]) < 1e-5f);
+        answer_release(&found);
+    }
+    answer_release(&sample);
+}
+
 static void contrastive_answers_are_all_the_same(void **state)
 {
     (void)state;
@@ -840,6 +861,7 @@ int main(void)
         TEST(an_interrupted_search_says_so),
         TEST(threads_do_not_matter),
         TEST(searches_end_as_samples_do),
+        TEST(a_held_space_is_in_every_logprob),
         TEST(contrastive_answers_are_all_the_same),
         TEST(refuses_what_is_out_of_range),
         TEST(a_prefix_space_is_for_beginnings),

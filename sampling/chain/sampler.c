@@ -172,6 +172,18 @@ void sampler_use(struct sampler *s, void *scratch)
     s->dry.count = s->count;
 }
 
+/* A stage that is not in the chain is off, and no other gives way to it. */
+static void switch_off_missing(struct sampler_config *c, const struct chain *chain)
+{
+    bool uniform = false, mirostat = false;
+    for (int i = 0; i < chain->n; i++) {
+        uniform |= chain->stages[i] == STAGE_TOPK_UNIFORM;
+        mirostat |= chain->stages[i] == STAGE_MIROSTAT;
+    }
+    c->topk_uniform = c->topk_uniform && uniform;
+    c->mirostat = mirostat ? c->mirostat : 0;
+}
+
 int sampler_new(struct sampler **out, const struct sampler_config *c, int n_vocab, int n_ctx,
                 const struct tokenizer *t, const struct stop_tokens *stop)
 {
@@ -179,6 +191,8 @@ int sampler_new(struct sampler **out, const struct sampler_config *c, int n_voca
     struct chain chain;
     *out = NULL;
     int rc = sampler_config_check(c);
+    if (rc == 0)
+        rc = chain_parse(&chain, c->chain);
     if (rc)
         return rc;
     s = mem_alloc(sizeof *s + MEM_ALIGN + sampler_scratch_bytes(n_vocab, n_ctx));
@@ -186,6 +200,7 @@ int sampler_new(struct sampler **out, const struct sampler_config *c, int n_voca
         return ERR_NOMEM;
     size_t head = (sizeof *s + MEM_ALIGN - 1) / MEM_ALIGN * MEM_ALIGN;
     s->config = *c;
+    switch_off_missing(&s->config, &chain);
     s->n_ctx = n_ctx;
     for (int i = 0; stop != NULL && i < stop->n; i++)
         if (stop->ids[i] < n_vocab)
@@ -195,9 +210,8 @@ int sampler_new(struct sampler **out, const struct sampler_config *c, int n_voca
     s->dry.multiplier = c->dry_multiplier;
     s->dry.base = c->dry_base;
     s->dry.allowed_length = c->dry_allowed_length;
-    s->mirostat = (struct mirostat){c->mirostat, c->mirostat_tau, c->mirostat_eta, 0};
-    if ((rc = biases_parse(&s->biases, c->logit_bias, n_vocab)) || (rc = parse_words(s, t)) ||
-        (rc = chain_parse(&chain, c->chain))) {
+    s->mirostat = (struct mirostat){s->config.mirostat, c->mirostat_tau, c->mirostat_eta, 0};
+    if ((rc = biases_parse(&s->biases, c->logit_bias, n_vocab)) || (rc = parse_words(s, t))) {
         sampler_free(s);
         return rc;
     }

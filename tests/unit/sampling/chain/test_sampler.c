@@ -165,6 +165,30 @@ static void test_order_is_a_setting(void **state)
     }
 }
 
+/* Mirostat and topk_uniform displace other cuts only where they are in the chain themselves. */
+static void test_missing_stages_displace_none(void **state)
+{
+    (void)state;
+    float logits[3] = {2, 1, -1};
+    struct alternative all[3], chosen;
+    static const struct {
+        char *chain;
+        bool second;
+    } cases[] = {{"top_k", false}, {"top_k,mirostat", true}, {"top_k,topk_uniform", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int uniform = 0; uniform < 2; uniform++) {
+            struct sampler_config c = plain();
+            c.top_k = 1;
+            c.mirostat = uniform ? 0 : 2;
+            c.topk_uniform = uniform;
+            c.chain = cases[i].chain;
+            struct sampler *s = open_sampler(&c, 3);
+            sampler_explain(s, logits, NULL, 0, 0, 1, &chosen, all, 3);
+            assert_true((chosen.p_chain > 0) == (cases[i].second && !uniform));
+            sampler_free(s);
+        }
+}
+
 static void test_explain(void **state)
 {
     (void)state;
@@ -323,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_greedy),
         cmocka_unit_test(test_all_filtered_away),
         cmocka_unit_test(test_order_is_a_setting),
+        cmocka_unit_test(test_missing_stages_displace_none),
         cmocka_unit_test(test_explain),
         cmocka_unit_test(test_tables_agree),
         cmocka_unit_test(test_refuses),

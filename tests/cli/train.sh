@@ -142,9 +142,9 @@ has "--plan shows what it would take" "parameters" "$(train planned --plan)"
 printf 'execution: {recompute: all}' >all.yaml
 printf '{"execution": {"recompute": "all"}}' >all.json
 for words in recompute=all all.yaml all.json; do
-    has "with all layers recomputed by $words" "the inputs of layers, and one" "$("$PRATTLE" train $words data="$TEXT" steps=1 --plan --model $MODEL 2>&1)"
+    has "with all layers recomputed by $words" "inputs of all layers, and one layer" "$("$PRATTLE" train $words data="$TEXT" steps=1 --plan --model $MODEL 2>&1)"
 done
-has "steps given take the place of a preset's epochs" "all: 7 steps" \
+has "steps given take the place of a preset's epochs" "total: 7 steps" \
     "$("$PRATTLE" train finetune data="$TEXT" steps=7 --plan --model $MODEL)"
 has "the speed of products is that of the run's" "GFLOP/s of products in bfloat16 here" \
     "$(train planned sequence_length=64 matmul_precision=bfloat16 --plan)"

@@ -10,6 +10,8 @@
  *                 no                     differs --> encode: .sha256 goes, .idx, .bin, .sha256 come
  *                 +------------------------^
  *
+ * One process encodes: it has KEY.lock. Others that want the set wait for that, and look again.
+ *
  * Encoding goes round by round: chunks are read by one thread, encoded by the team, and written by
  * one thread in the order in which they were read. A text that has changed since its bytes were
  * hashed, by its stamp, ends it: KEY would name other bytes than those encoded.
@@ -23,6 +25,7 @@
 #include "model/base/par.h"
 #include "model/tokenizer/word_cache.h"
 #include "model/base/sha256.h"
+#include "train/data/cache_lock.h"
 #include "train/data/text_reader.h"
 #include "train/data/token_writer.h"
 #include "train/data/tokenizer_hash.h"
@@ -152,25 +155,21 @@ static int write_sum(char sum[SHA256_HEX], const char *prefix, const struct prog
     return rc;
 }
 
-/* Whether there is a set, and it is what was made: of that sum. */
-static int check_set(bool *whole, char sum[SHA256_HEX], const char *prefix,
+/* Whether there is a set, and it is what was made: of that sum; *there: it has a sum. */
+static int check_set(bool *there, bool *whole, char sum[SHA256_HEX], const char *prefix,
                      const struct progress *p)
 {
     struct buf said = {0};
     struct sha256_progress sums = {.what = CHECKING, .progress = p};
     char *path = mem_sprintf("%s.sha256", prefix);
-    bool there = path != NULL && file_exists(path);
-    int rc = path == NULL ? ERR_NOMEM : there ? file_read_all(&said, path, SHA256_HEX) : 0;
-    if (rc == 0 && there)
+    *there = path != NULL && file_exists(path);
+    int rc = path == NULL ? ERR_NOMEM : *there ? file_read_all(&said, path, SHA256_HEX) : 0;
+    if (rc == 0 && *there)
         rc = make_sum(sum, prefix, &sums);
-    *whole = rc == 0 && there && strcmp(buf_text(&said), sum) == 0;
+    *whole = rc == 0 && *there && strcmp(buf_text(&said), sum) == 0;
     buf_release(&said);
     mem_free(path);
-    if (rc == ERR_INTERRUPTED || rc == ERR_NOMEM)
-        return rc;
-    if (there && !*whole)
-        progress_note(p, "the encoded text in the cache is damaged and is encoded again");
-    return 0;
+    return rc == ERR_INTERRUPTED || rc == ERR_NOMEM ? rc : 0;
 }
 
 /* The end of a set's name, "" of none: 64 hexadecimal digits stand before it. */
@@ -202,7 +201,9 @@ static void sweep_folder(const char *folder)
 {
     DIR *dir = opendir(folder);
     for (const char *name; (name = folder_entry_next(dir)) != NULL;)
-        if (is_stale_file(dirfd(dir), name))
+        if (strcmp(name_ending(name), ".lock") == 0)
+            cache_lock_sweep(dirfd(dir), name);
+        else if (is_stale_file(dirfd(dir), name))
             unlinkat(dirfd(dir), name, 0);
     folder_entry_close(dir);
 }
@@ -367,18 +368,31 @@ static int encode_texts(char sum[SHA256_HEX], const char *prefix, const struct t
     return rc == 0 || rc == ERR_INTERRUPTED ? rc : err_wrap("cannot encode the texts");
 }
 
+/* Once nobody else encodes them: it may have been these. */
+static int encode_in_turn(char sum[SHA256_HEX], const char *prefix, const struct texts *t)
+{
+    struct cache_lock lock;
+    bool there = false, whole = false;
+    int rc = cache_lock_open(&lock, prefix, t->progress);
+    if (rc == 0)
+        rc = check_set(&there, &whole, sum, prefix, t->progress);
+    if (rc == 0 && there && !whole)
+        progress_note(t->progress, "the encoded text in the cache is damaged and is encoded again");
+    if (rc == 0 && !whole)
+        rc = encode_texts(sum, prefix, t);
+    cache_lock_close(&lock);
+    return rc;
+}
+
 static int open_set(struct token_file *out, const char *prefix, const struct texts *t)
 {
-    bool whole;
+    bool there, whole;
     char sum[SHA256_HEX];
-    int rc = check_set(&whole, sum, prefix, t->progress);
-    if (rc == 0 && whole)
+    int rc = check_set(&there, &whole, sum, prefix, t->progress);
+    if (rc == 0 && !whole)
+        rc = encode_in_turn(sum, prefix, t);
+    if (rc == 0)
         rc = token_file_open(out, TOKENS_MEGATRON, prefix, TOKEN_NONE, NULL);
-    if (rc == 0 ? !whole : rc == ERR_FORMAT || rc == ERR_MISSING) {
-        rc = encode_texts(sum, prefix, t);
-        if (rc == 0)
-            rc = token_file_open(out, TOKENS_MEGATRON, prefix, TOKEN_NONE, NULL);
-    }
     if (rc != 0)
         return rc;
     memcpy(out->sum, sum, sizeof out->sum);

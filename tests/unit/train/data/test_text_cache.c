@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -301,6 +302,83 @@ static void old_leavings_are_swept(void **state)
     assert_int_equal(unlink(scratch_path(&data_scratch, "cache/prattle/data/" OTHER ".sha256")), 0);
 }
 
+/* Somebody who encodes the same text, until who waits for that has said so a few times. */
+struct encoder {
+    char prefix[PATH_MAX];
+    int lock, waits;
+};
+
+static void lose_set(const struct encoder *e)
+{
+    static const char *const endings[] = {".bin", ".idx", ".sha256"};
+    char path[PATH_MAX + 16];
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s%s", e->prefix, endings[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
+static void hold_lock(struct encoder *e)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s.lock", e->prefix);
+    e->lock = open(path, O_RDWR | O_CREAT | O_EXCL, 0666);
+    assert_true(e->lock >= 0);
+    assert_int_equal(flock(e->lock, LOCK_EX | LOCK_NB), 0);
+}
+
+static void wait_for_encoder(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    struct encoder *e = user;
+    char path[PATH_MAX + 16];
+    (void)done;
+    (void)total;
+    if (strncmp(what, "waiting for another process", 27) == 0 && ++e->waits == 3) {
+        snprintf(path, sizeof path, "%s.lock", e->prefix);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(close(e->lock), 0);
+        e->lock = -1;
+    }
+    if (strcmp(what, "encoding texts") == 0)
+        assert_int_equal(e->lock, -1);
+}
+
+/* Two at once would take each other's files away. */
+static void one_process_encodes_at_a_time(void **state)
+{
+    (void)state;
+    struct encoder e = {.lock = -1};
+    struct progress p = {.step = wait_for_encoder, .user = &e};
+    struct token_file f;
+    data_text("turns.txt", "one after another");
+    char *text = mem_strdup(scratch_path(&data_scratch, "turns.txt"));
+    const struct data_source source = {.path = text};
+    assert_ok(text_cache_open(&f, &source, 1, "", data_tokenizer, NULL));
+    snprintf(e.prefix, sizeof e.prefix, "%.*s", (int)strlen(f.file.path) - 4, f.file.path);
+    token_file_close(&f);
+    assert_int_equal(data_count_cached(".lock"), 0);
+    /* A set that is there is read at once. */
+    hold_lock(&e);
+    assert_ok(text_cache_open(&f, &source, 1, "", data_tokenizer, &p));
+    token_file_close(&f);
+    assert_int_equal(e.waits, 0);
+    lose_set(&e);
+    assert_ok(text_cache_open(&f, &source, 1, "", data_tokenizer, &p));
+    token_file_close(&f);
+    assert_int_equal(e.waits, 3);
+    assert_int_equal(data_count_cached(".lock"), 0);
+    /* What a kill leaves is nobody's. */
+    hold_lock(&e);
+    assert_int_equal(close(e.lock), 0);
+    e.lock = -1;
+    lose_set(&e);
+    assert_ok(text_cache_open(&f, &source, 1, "", data_tokenizer, &p));
+    token_file_close(&f);
+    assert_int_equal(e.waits, 3);
+    assert_int_equal(data_count_cached(".lock"), 0);
+    mem_free(text);
+}
+
 /* Another text takes the file's name once its bytes are hashed. */
 static void replace_text(void *user, const char *what, uint64_t done, uint64_t total)
 {
@@ -344,6 +422,7 @@ int main(void)
         cmocka_unit_test(ctrl_c_at_a_sum_loses_nothing),
         cmocka_unit_test(no_memory_leaves_whole_sets_only),
         cmocka_unit_test(old_leavings_are_swept),
+        cmocka_unit_test(one_process_encodes_at_a_time),
         cmocka_unit_test(texts_that_change_are_not_kept),
     };
     return cmocka_run_group_tests(tests, data_setup, data_teardown);

@@ -8,12 +8,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAGIC_BYTES = 6, HEADER_MOST = 4096, NAME_BYTES = 200, TEXT_MOST = 1 << 12 };
+enum {
+    MAGIC_BYTES = 6,
+    HEAD_BYTES = MAGIC_BYTES + 6,
+    HEADER_MOST = 4096,
+    NAME_BYTES = 200,
+    TEXT_MOST = 1 << 12
+};
 static const char magic[] = "\x93NUMPY";
 
 bool npy_is_file(const char *head, size_t n)
 {
     return n >= MAGIC_BYTES && memcmp(head, magic, MAGIC_BYTES) == 0;
+}
+
+/* Bytes of the header's length, behind the two of the version. */
+static int length_bytes(const char *head)
+{
+    return head[MAGIC_BYTES] > 1 ? 4 : 2;
+}
+
+bool npy_is_texts(const char *head, size_t n)
+{
+    static const char type[] = "'<U";
+    if (!npy_is_file(head, n) || n < HEAD_BYTES)
+        return false;
+    const int wide = length_bytes(head);
+    const size_t at = MAGIC_BYTES + 2 + (size_t)wide, left = n - at;
+    const uint64_t length = le_at(head + MAGIC_BYTES + 2, wide);
+    return memmem(head + at, length < left ? (size_t)length : left, type, strlen(type)) != NULL;
 }
 
 static int refuse(int code, const struct file *f, const char *what)
@@ -95,14 +118,14 @@ static int check_length(const struct npy *a, const struct file *f)
 
 int npy_read(struct npy *out, const struct file *f)
 {
-    char head[MAGIC_BYTES + 6], header[HEADER_MOST + 1];
+    char head[HEAD_BYTES], header[HEADER_MOST + 1];
     *out = (struct npy){0};
     if (f->bytes < sizeof head)
         return refuse(ERR_FORMAT, f, "is no .npy file");
     int rc = file_read_at(f, head, 0, sizeof head);
     if (rc != 0)
         return rc;
-    const int version = head[MAGIC_BYTES], wide = version > 1 ? 4 : 2;
+    const int version = head[MAGIC_BYTES], wide = length_bytes(head);
     if (!npy_is_file(head, sizeof head) || version < 1 || version > 3)
         return refuse(ERR_FORMAT, f, "is no .npy file of version 1 to 3");
     const uint64_t n = le_at(head + MAGIC_BYTES + 2, wide);

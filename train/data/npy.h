@@ -18,6 +18,8 @@ struct npy {
 
 /* Whether n bytes begin such a file. */
 bool npy_is_file(const char *head, size_t n);
+/* The same of one whose header, as far as these bytes have it, says that its elements are texts. */
+bool npy_is_texts(const char *head, size_t n);
 /* ERR_FORMAT: no such header, or the file is longer or shorter than it says. ERR_UNSUPPORTED: other
  * elements, big-endian, columns first. */
 int npy_read(struct npy *out, const struct file *f);

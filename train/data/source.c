@@ -172,7 +172,7 @@ static int classify_source(struct data_source *s, bool *empty, const char *head,
         s->kind = DATA_TFRECORD;
     else if (pickle_ids_is_name(s->path) && pickle_ids_may_be(head, n))
         s->kind = DATA_PICKLE;
-    else if (npy_is_file(head, n) && memmem(head, n, "'<U", 3) == NULL)
+    else if (npy_is_file(head, n) && !npy_is_texts(head, n))
         s->kind = DATA_NPY;
     else if (npy_is_file(head, n))
         return err_set(ERR_FORMAT, "%s is an array of texts, not of token ids",

@@ -30,6 +30,7 @@ is "which does not end inside of <|endoftext|>" "56 0" "$(wc -l <"$TMPDIR/begins
 is "text is encoded once" 1 "$(ls "$TMPDIR"/cache/prattle/data/*.idx | wc -l)"
 cp "$TMPDIR"/cache/prattle/data/*.idx "$TMPDIR/set.idx"; cp "$TMPDIR"/cache/prattle/data/*.bin "$TMPDIR/set.bin"
 is "the same as a Megatron set" "$(sed 's/text, 2 files/Megatron/' <<<"$text")" "$(info "$TMPDIR/set" --model $MODEL)"
+is "  named by a pattern, of one of its files or both" "3 3 3" "$(for p in idx bin '*'; do field documents "$(info "$TMPDIR/se?.$p" --model $MODEL)"; done | xargs)"
 cp "$TMPDIR/set.bin" "$TMPDIR/alone.bin"
 alone=$(info "$TMPDIR/alone.bin")
 is "ids alone are nanoGPT's" nanoGPT "$(field format "$alone")"

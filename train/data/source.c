@@ -304,6 +304,12 @@ static bool has_model(char *const *names, size_t n)
     return config && weights;
 }
 
+static bool is_link_to_nothing(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) != 0 && errno == ENOENT;
+}
+
 /* A folder, `inside` another or matching a pattern one with a model or a run is left out. */
 static int add_folder(struct data_sources *s, const char *path, int depth, bool inside)
 {
@@ -326,7 +332,7 @@ static int add_folder(struct data_sources *s, const char *path, int depth, bool 
         char *inner = file_join(path, names[i]);
         if (inner == NULL)
             rc = ERR_NOMEM;
-        else if (stat(inner, &st) != 0 && errno == ENOENT) /* a link to nothing */
+        else if (is_link_to_nothing(inner))
             rc = 0;
         else if (!file_is_folder(inner))
             rc = add_file(s, inner, true);
@@ -355,6 +361,28 @@ static int detect_pattern(bool *is, const char *path)
     return rc;
 }
 
+/* Whether a match is Megatron's index whose .bin is none: it stands for the set by itself. */
+static int is_lone_index(bool *is, char *path, const glob_t *found)
+{
+    char *bin = megatron_path(path, ".bin");
+    *is = text_ends_in(path, ".idx") && bin != NULL && file_exists(bin) &&
+          bsearch(&bin, found->gl_pathv, found->gl_pathc, sizeof bin, compare_names) == NULL;
+    int rc = bin == NULL ? ERR_NOMEM : 0;
+    mem_free(bin);
+    return rc;
+}
+
+static int add_match(struct data_sources *s, char *path, const glob_t *found)
+{
+    bool lone = false;
+    if (is_link_to_nothing(path))
+        return 0;
+    if (file_is_folder(path))
+        return add_folder(s, path, 0, true);
+    int rc = is_lone_index(&lone, path, found);
+    return rc == 0 ? add_file(s, path, !lone) : rc;
+}
+
 /* What matches a pattern, by name, as if it were all of a folder. */
 static int add_matches(struct data_sources *s, const char *pattern)
 {
@@ -368,8 +396,7 @@ static int add_matches(struct data_sources *s, const char *pattern)
     if (rc == 0)
         qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, compare_names);
     for (size_t i = 0; i < found.gl_pathc && rc == 0; i++)
-        rc = file_is_folder(found.gl_pathv[i]) ? add_folder(s, found.gl_pathv[i], 0, true)
-                                               : add_file(s, found.gl_pathv[i], true);
+        rc = add_match(s, found.gl_pathv[i], &found);
     globfree(&found);
     return rc;
 }
@@ -406,10 +433,23 @@ static int name_prepared(const char *word)
     return rc;
 }
 
+/* Nothing was found in what a word names. left: of the words before it, left out. */
+static int refuse_empty(const struct data_sources *s, const char *what, const char *path,
+                        size_t left)
+{
+    char shown[NAME_BYTES];
+    file_show(shown, sizeof shown, path);
+    if (s->left_out.n == left)
+        return err_set(ERR_MISSING, "%s %s has no files to read", what, shown);
+    if (left > 0)
+        return err_set(ERR_MISSING, "%s %s has no text: all in it was left out", what, shown);
+    return err_set(ERR_MISSING, "%s %s has no text: %s", what, shown, buf_text(&s->left_out.first));
+}
+
 static int add_path(struct data_sources *s, const char *word)
 {
-    char *path = file_expand(word), shown[NAME_BYTES];
-    size_t before = s->n;
+    char *path = file_expand(word);
+    const size_t before = s->n, left = s->left_out.n;
     bool pattern = false;
     int rc = path == NULL ? ERR_NOMEM : detect_pattern(&pattern, path);
     const char *what = pattern ? "the pattern" : "the folder";
@@ -420,11 +460,7 @@ static int add_path(struct data_sources *s, const char *word)
     if (rc == ERR_MISSING && !pattern && !file_exists(path))
         rc = name_prepared(word);
     if (rc == 0 && s->n == before)
-        rc = s->left_out.n == 0
-                 ? err_set(ERR_MISSING, "%s %s has no files to read", what,
-                           file_show(shown, sizeof shown, path))
-                 : err_set(ERR_MISSING, "%s %s has no text: %s", what,
-                           file_show(shown, sizeof shown, path), buf_text(&s->left_out.first));
+        rc = refuse_empty(s, what, path, left);
     mem_free(path);
     return rc;
 }

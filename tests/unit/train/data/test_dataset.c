@@ -125,6 +125,18 @@ static void folders_may_have_pictures(void **state)
                         "the folder DIR/album/none has no text: DIR/album/none/c.png is not text: "
                         "byte 8 is NUL; token files end in .bin");
     data_config_release(&c);
+    /* Not for what another word has. */
+    assert_ok(file_make_folder(scratch_path(&data_scratch, "album-void")));
+    static const char *const words[][2] = {{"album", "album-void"}, {"album", "album/none"}};
+    static const char *const whys[] = {"the folder DIR/album-void has no files to read",
+                                       "the folder DIR/album/none has no text: all in it was left "
+                                       "out"};
+    for (int i = 0; i < 2; i++) {
+        c = data_config_of(words[i], 2);
+        assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, &p), ERR_MISSING);
+        assert_string_equal(scratch_sentence(&data_scratch, err_text()), whys[i]);
+        data_config_release(&c);
+    }
     c = data_config_of((const char *const[]){"album/b.txt", "album/a.png"}, 2);
     assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, &p), ERR_FORMAT);
     data_config_release(&c);
@@ -150,6 +162,7 @@ static void patterns_match_files(void **state)
     data_text("glob/other", "no");
     data_text("glob/sub.txt/x", "four");
     data_text("glob/[a].txt", "five");
+    assert_int_equal(symlink("nowhere", scratch_path(&data_scratch, "glob/link.txt")), 0);
     data_expect("glob/*.txt", "|one$|five$|two$|three$|four$");
     data_expect("glob/[ac].txt", "|two$|three$");
     data_expect("glob/[a].txt", "|five$"); /* it is there */

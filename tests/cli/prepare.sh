@@ -24,6 +24,14 @@ is "  nor one that is there, of ids" "4 documents, 44 bytes of text" "$(field re
 prepare texts texts/inside.jsonl split=0.5,0.5 --force >said; rm texts/inside.bin texts/inside.idx
 is "  or of texts" "4 documents, 44 bytes of text" "$(field read "$(prepare texts texts/inside.jsonl split=0.5,0.5 --force)" | cut -d , -f 1,2)"
 rm -rf texts/inside* texts/.inside*
+mkdir tokens; prepare texts tokens/a >said
+is "OUT in IN of tokens" "tokens/all: 4 documents" "$(field wrote "$(prepare tokens tokens/all)" | cut -d , -f 1)"
+for call in "prepare tokens" "prepare tokens/a*" "convert tokens"; do
+    has "  is not read by the next call, $call" "tokens/all.bin would be read and written: name the files to read, or another OUT" \
+        "$("$PRATTLE" data ${call%% *} "${call#* }" tokens/all --force --model $MODEL 2>&1)"
+done
+is "  but files that are named are" "tokens/all: 8 documents" "$(field wrote "$(prepare tokens/a tokens/all tokens/all --force)" | cut -d , -f 1)"
+rm -r tokens
 mkdir made; has "OUT may be the name of a folder" "look at made is a folder too: made.bin names what was written" "$(prepare texts made | tr -s ' \n' ' ')"
 rm made.bin made.idx; prepare texts made/wiki >said; prepare texts made/two split=0.5,0.5 >said
 prepare texts made/rec.tfrecord >said; prepare texts made/b.bin format=nanogpt >said; prepare texts made/l.jsonl >said

@@ -7,6 +7,7 @@
 #include "train/data/source.h"
 #include "train/data/token_note.h"
 #include "train/data/tokenizer_hash.h"
+#include "train/prepare/own_output.h"
 #include "train/prepare/placing.h"
 #include "train/prepare/token_documents.h"
 
@@ -114,6 +115,20 @@ static int commit_output(struct conversion *c, const char *in)
     return rc;
 }
 
+/* What lies in a folder that is read is no output. */
+static int check_own(enum output_format f, const char *in, char *path)
+{
+    struct data_sources s;
+    int rc = data_sources_find(&s, in);
+    if (rc != 0)
+        return rc;
+    for (size_t i = 0; i < s.n && rc == 0; i++)
+        if (own_output_is(&s.list[i], f, &path, 1))
+            rc = own_output_refuse(s.list[i].path);
+    data_sources_release(&s);
+    return rc;
+}
+
 int convert_run(struct convert_report *r, enum output_format f, const char *in, const char *out,
                 const struct tokenizer *t, bool force, const struct progress *p)
 {
@@ -125,7 +140,9 @@ int convert_run(struct convert_report *r, enum output_format f, const char *in, 
              : r->format == OUTPUT_JSON_LINES && t == NULL
                  ? err_set(ERR_MISSING, "JSON lines need the tokenizer of the ids: load a model "
                                         "that has it, or give tokenizer=PATH")
-                 : token_documents_open(d, in, t, "converting tokens", p);
+                 : check_own(r->format, in, path);
+    if (rc == 0)
+        rc = token_documents_open(d, in, t, "converting tokens", p);
     r->unsplit = rc == 0 && !d->summary.bounds && output_has_bounds(r->format);
     r->unmoved = rc == 0 && d->end == TOKEN_NONE &&
                  token_documents_begin_with_end(d) != (r->format == OUTPUT_LLMC);

@@ -22,7 +22,7 @@ struct convert_report {
  * t    needed for JSON lines, whose texts are the documents without the end-of-text token; where it
  *      is given, every id must be one of its
  * ERR_FORMAT: in is a text; ERR_RANGE: ids that t or the format does not have; ERR_EXISTS without
- * force; ERR_IO, ERR_INTERRUPTED.
+ * force, or where a folder is read that has OUT; ERR_IO, ERR_INTERRUPTED.
  */
 int convert_run(struct convert_report *r, enum output_format f, const char *in, const char *out,
                 const struct tokenizer *t, bool force, const struct progress *p);

@@ -10,6 +10,7 @@
 #include "train/data/tokenizer_hash.h"
 #include "train/prepare/deal.h"
 #include "train/prepare/intake.h"
+#include "train/prepare/own_output.h"
 #include "train/prepare/placing.h"
 #include "train/prepare/token_intake.h"
 
@@ -46,29 +47,24 @@ static const char *separator_of(const struct prepare_config *c)
     return strcmp(c->separator, "file") == 0 ? "" : c->separator;
 }
 
-static bool is_output(const struct preparation *p, const struct data_source *s)
-{
-    char *own = data_source_file(s), *file;
-    bool is = false;
-    for (int i = 0; i < p->report->n_parts && own != NULL; i++)
-        for (int k = 0; (file = output_file(p->report->format, p->paths[i], k)) != NULL; k++) {
-            is |= file_is_same(file, own);
-            mem_free(file);
-        }
-    mem_free(own);
-    return is;
-}
-
 /* What an earlier call made of a folder, in it, is no more of its texts. */
-static void leave_out_outputs(const struct preparation *p, struct data_sources *s)
+static int leave_out_outputs(const struct preparation *p, struct data_sources *s)
 {
     size_t n = 0;
-    for (size_t i = 0; i < s->n; i++)
-        if (s->list[i].inside && is_output(p, &s->list[i]))
-            mem_free(s->list[i].path);
-        else
+    char *own = NULL;
+    for (size_t i = 0; i < s->n; i++) {
+        if (!own_output_is(&s->list[i], p->report->format, p->paths, p->report->n_parts)) {
             s->list[n++] = s->list[i];
+            continue;
+        }
+        mem_free(own);
+        own = s->list[i].path;
+    }
     s->n = n;
+    const bool texts = n > 0 && data_kind_is_text(s->list[0].kind);
+    int rc = own == NULL || texts ? 0 : own_output_refuse(own);
+    mem_free(own);
+    return rc;
 }
 
 /* All are texts, or all are tokens: whether their ids are of one vocabulary nobody knows. */
@@ -377,10 +373,10 @@ static int deal_outputs(struct preparation *p, const double *shares)
 static int open_input(struct preparation *p, const char *in)
 {
     int rc = data_sources_find(&p->sources, in);
-    if (rc == 0) {
-        leave_out_outputs(p, &p->sources);
+    if (rc == 0)
+        rc = leave_out_outputs(p, &p->sources);
+    if (rc == 0)
         rc = check_sources(&p->from_tokens, &p->sources);
-    }
     if (rc == 0 && p->text && !p->from_tokens)
         p->tokenizer = NULL;
     if (rc == 0)

@@ -31,9 +31,9 @@ struct prepare_report {
  * in       paths as data_config.data has them, all of texts or all of tokens
  * t        from texts to JSON lines, and between token files, it may be NULL; every token of a file
  *          must be one of its
- * returns  0; ERR_MISSING, ERR_FORMAT, ERR_RANGE, ERR_EXISTS (without force), ERR_IO,
- *          ERR_INTERRUPTED: the same call goes on, also when a file that is at fault has been
- *          mended or taken away
+ * returns  0; ERR_MISSING, ERR_FORMAT, ERR_RANGE, ERR_EXISTS (without force, or where IN has a
+ *          folder of tokens with OUT in it), ERR_IO, ERR_INTERRUPTED: the same call goes on, also
+ *          when a file that is at fault has been mended or taken away
  */
 int prepare_run(struct prepare_report *report, const struct prepare_config *c, const char *in,
                 const char *out, const struct tokenizer *t, bool force, const struct progress *p);

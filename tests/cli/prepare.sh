@@ -192,6 +192,9 @@ for form in nanogpt llmc; do
     is "  and no others" "" "$(grep 'look at' <<<"$lacks")"
 done
 printf '\223NUMPY\1\0\106\0%-69s\n\1\0\0\0\373\377\377\377' "{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }" >minus.npy
+printf '\0\1\0\1A\0\0\1' >void.bin
+is "documents without text are no lines, and not counted" "1 void.jsonl: 1 document" \
+    "$("$PRATTLE" data convert void.bin void.jsonl --model $MODEL >said 2>&1; echo "$(wc -l <void.jsonl) $(field wrote "$(cat said)" | cut -d , -f 1)")"
 printf '\223NUMPY\1\0\106\0%-69s\n\0\0\47\74\125\0\1\0' "{'descr': '<u2', 'fortran_order': False, 'shape': (4,), }" >like.npy
 has "ids that spell a type of texts are ids" "vocabulary   ids 0 to 15399" "$("$PRATTLE" data info like.npy 2>&1)"
 has "a negative id is none" "minus.npy: token 1 is -5, which is not a token ID: expected 0 to 2147483647" "$("$PRATTLE" data info minus.npy 2>&1)"

@@ -333,7 +333,7 @@ bool output_joins(const struct output *o)
 int output_end(struct output *o)
 {
     int rc = 0;
-    o->n_documents++;
+    o->n_documents += o->last != TOKEN_NONE || o->document.n > 0 || o->in_line;
     look_at_end(o);
     if (o->format == OUTPUT_MEGATRON)
         return token_writer_end(&o->megatron);

@@ -30,6 +30,10 @@ has "it is shown" "gpt2-wide  fp16       19 MB" "$(p cache)"
 has "with the file" "$model/model.safetensors" "$(p cache)"
 has "and the limit" "2 models" "$(p cache)"
 has "of the setting" "of at most 2 GB" "$(p cache --cache-size 2)"
+p convert random:gpt2,n_layer=1,n_head=4,n_embd=512,n_positions=64,vocab_size=33000 "$TMPDIR/wider" --seed 3 >/dev/null
+load_until 3 -m "$TMPDIR/wider" --dtype q8
+has "q8 as such" "wider      q8         21 MB" "$(p cache)"
+rm "$panels/$(find "$panels" -type f -printf '%T@ %f\n' | sort -n | sed -n '$s/.* //p')"
 
 # Training changes the weights that were read, and not the entry.
 seq 1 2000 >"$TMPDIR/text"

@@ -75,6 +75,11 @@ has "another model's adapter" "expected [8,768], r being 8 and the model's matri
 has "no training beside a loaded one" "the model has an adapter" \
     "$(train beside --lora $last 2>&1)"
 has "a target that is none" "target_modules has c_atn, which is not a matrix" "$(train none target_modules=c_atn 2>&1)"
+cp -r $last on_q8
+sed -i 's/"base_model_name_or_path": ".*",/"base_model_name_or_path": "q8.gguf",/' on_q8/adapter_config.json
+"$PRATTLE" convert "$MODEL" q8.gguf --dtype q8 >/dev/null 2>&1
+has "with q8 weights it makes fp32 ones" "quantized weights (Q8_0) are written as F32" \
+    "$("$PRATTLE" convert on_q8 on_q8.gguf 2>&1)"
 sed -i 's/"base_model_name_or_path": ".*",/"base_model_name_or_path": "gpt2-nowhere",/' $last/adapter_config.json
 has "a base that is not there" "is for the model gpt2-nowhere, which is not here" "$("$PRATTLE" $last -p x 2>&1)"
 has "a checkpoint that was changed is passed over" "were written; passed over" \

@@ -138,8 +138,11 @@ static int adapt_source(struct source *s, const struct adapter *a, bool own_prec
         x->to = own_precision ? x->base.dtype : DTYPE_F32;
         x->holds = own_precision ? x->base.dtype : linear_dtype(holds, x->branch->K);
         st->n = i + 1;
-        s->readers[at] = (struct tensor_reader){
-            .read = read_adapted, .user = x, .dtype = x->to, .out_major = x->base.out_major};
+        s->readers[at] = (struct tensor_reader){.read = read_adapted,
+                                                .user = x,
+                                                .dtype = x->to,
+                                                .out_major = x->base.out_major,
+                                                .stored = x->base.stored};
     }
     return 0;
 }

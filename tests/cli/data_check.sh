@@ -62,6 +62,15 @@ sed -i 's/Thi$/Third./' texts/a.txt
 has "too few texts" "the data has 4 documents, the texts 3" "$(check mega texts/a.txt --model $MODEL)"
 printf '{"text": "Fifth."}\n' >texts/c.jsonl
 has "too many" "texts/c.jsonl has more documents than the 4 of the data" "$(check mega texts --model $MODEL)"
+# Texts of other kinds, as data prepare reads them.
+printf 'id,text\n1,"One, day."\n2,\n3,Two\n' >table.csv
+printf '<doc id="1" title="A">\nA\n\nText.\n</doc>\n<doc id="2" title="B">\n</doc>\n<doc id="3" title="C">\nC\n</doc>\n' >wiki_00
+page() { echo "<page><title>$1</title><ns>0</ns><revision><timestamp>2020-01-01T00:00:00Z</timestamp><text>$2</text></revision></page>"; }
+{ echo '<mediawiki>' && page A "It is a '''[[page]]''' of some words." && page B '{{empty}}' && page C 'More of them.' && echo '</mediawiki>'; } >dump.xml
+for in in table.csv wiki_00 dump.xml; do
+    "$PRATTLE" data prepare $in kind --model $MODEL --force >said 2>&1
+    is "texts of $in" "2 documents, which give the same tokens" "$(field texts "$(check kind $in --model $MODEL)")"
+done
 printf '\377\177\1\0' >other.bin
 has "an id of no vocabulary" "other.bin: token 0 is 32767, expected 0 to 256 with this vocabulary" "$(check other.bin --model $MODEL)"
 has "any vocabulary" "2, ids 1 to 32767" "$(check other.bin)"

@@ -3,23 +3,26 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/tokenizer/word_cache.h"
 #include "train/data/dataset.h"
 #include "train/data/source.h"
-#include "train/data/text_reader.h"
 #include "train/prepare/check_index.h"
+#include "train/prepare/kinds.h"
+#include "train/prepare/slot.h"
 
 #include <inttypes.h>
 
 enum { IDS_AT_ONCE = 1 << 16, NAME_BYTES = 200, REPORT_EVERY = 64 };
-static const char SEPARATOR[] = "<|endoftext|>";
+static const char SEPARATOR[] = "<|endoftext|>", FIELD[] = "text";
 
 struct comparison {
     const struct dataset *data;
     const struct tokenizer *tokenizer;
     struct data_sources texts;
     struct text_reader reader;
-    struct buf chunk;
-    struct ids ids;    /* of the chunk */
+    struct kinds kinds;
+    struct slot part; /* what was read last, and its ids */
+    struct word_cache words;
     token_id *found;   /* [IDS_AT_ONCE], of the data */
     uint64_t document; /* in progress */
     uint64_t first;    /* its first token, behind the end-of-text token that llm.c has there */
@@ -101,8 +104,9 @@ static int compare_ids(struct comparison *c, size_t source)
     char shown[NAME_BYTES];
     int rc = 0;
     const uint64_t end = document_end(c, &rc);
-    for (size_t done = 0; done < c->ids.n && rc == 0;) {
-        const size_t left = c->ids.n - done;
+    const struct ids *ids = &c->part.ids;
+    for (size_t done = 0; done < ids->n && rc == 0;) {
+        const size_t left = ids->n - done;
         size_t n = left < IDS_AT_ONCE ? left : IDS_AT_ONCE;
         if (c->at == end)
             return err_set(ERR_MISMATCH,
@@ -111,12 +115,12 @@ static int compare_ids(struct comparison *c, size_t source)
         n = end - c->at < n ? (size_t)(end - c->at) : n;
         rc = dataset_read(c->data, c->found, c->at, n);
         for (size_t i = 0; i < n && rc == 0; i++)
-            if (c->found[i] != c->ids.data[done + i])
+            if (c->found[i] != ids->data[done + i])
                 rc = err_set(ERR_MISMATCH,
                              "%s: token %" PRIu64 " of document %" PRIu64 " is %" PRId32
                              ", the text gives %" PRId32,
                              source_name(c, source, shown), c->at + i - c->first + 1,
-                             c->document + 1, c->found[i], c->ids.data[done + i]);
+                             c->document + 1, c->found[i], ids->data[done + i]);
         c->at += n;
         done += n;
     }
@@ -140,20 +144,38 @@ static int end_document(struct comparison *c, size_t source)
     return rc;
 }
 
-/* A part of a text's document; one without any text is none. */
+/* The part that was read, encoded as data prepare does. */
+static int encode_part(struct comparison *c, bool ends)
+{
+    const struct slot_encoder encoder = {.tokenizer = c->tokenizer};
+    const struct part p = {.text_end = c->part.text.n,
+                           .begins = !c->inside,
+                           .ends = ends,
+                           .wiki = kinds_is_wiki(&c->kinds, &c->reader)};
+    c->part.n = 0;
+    int rc = slot_add(&c->part, &p);
+    if (rc != 0)
+        return rc;
+    slot_encode(&c->part, &encoder, &c->words);
+    return c->part.rc;
+}
+
+/* A part of a text's document; one without any text, as of a dump's page, is none. */
 static int compare_part(struct comparison *c, size_t source, bool ends)
 {
     char shown[NAME_BYTES];
-    int rc = 0;
+    size_t n;
+    int rc = encode_part(c, ends);
+    if (rc != 0)
+        return rc;
+    slot_text(&c->part, 0, &n);
+    if (!c->inside && ends && n == 0)
+        return 0;
     if (c->document == c->data->n_documents)
         return err_set(ERR_MISMATCH, "%s has more documents than the %" PRIu64 " of the data",
                        source_name(c, source, shown), c->data->n_documents);
-    c->ids.n = 0;
-    rc = tokenizer_encode(c->tokenizer, &c->ids, buf_text(&c->chunk), c->chunk.n,
-                          c->inside ? ENCODE_GOES_ON : ENCODE_TEXT);
     c->inside = !ends;
-    if (rc == 0)
-        rc = compare_ids(c, source);
+    rc = compare_ids(c, source);
     return rc == 0 && ends ? end_document(c, source) : rc;
 }
 
@@ -163,7 +185,7 @@ static int compare_texts(struct comparison *c)
     bool ends = false;
     int rc = 0;
     while (rc == 0) {
-        rc = text_reader_next(&c->reader, &c->chunk, &ends, &source);
+        rc = text_reader_next(&c->reader, &c->part.text, &ends, &source);
         if (rc != 0 || source == c->texts.n)
             break;
         rc = compare_part(c, source, ends);
@@ -191,13 +213,15 @@ static int check_texts(struct check_report *r, const struct dataset *d, const ch
     if (rc == 0 && (c.found = mem_array(IDS_AT_ONCE, sizeof *c.found)) == NULL)
         rc = ERR_NOMEM;
     text_reader_init(&c.reader, c.texts.list, c.texts.n, SEPARATOR);
+    kinds_use(&c.kinds, &c.reader, FIELD);
     if (rc == 0 && (rc = begin_document(&c)) == 0)
         rc = compare_texts(&c);
     r->texts = c.document;
     text_reader_release(&c.reader);
+    kinds_release(&c.kinds);
     data_sources_release(&c.texts);
-    buf_release(&c.chunk);
-    ids_release(&c.ids);
+    slot_release(&c.part);
+    word_cache_release(&c.words);
     mem_free(c.found);
     return rc;
 }

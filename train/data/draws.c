@@ -184,6 +184,12 @@ static int resolve_span(struct span *s, const struct mixture_entry *e, int64_t n
     s->until = mixture_step(e->until, n_steps);
     if (s->until >= n_steps && (n_steps > 0 || e->until == 1))
         s->until = INT64_MAX;
+    /* One of them a fraction of the run, else the words were refused; equal ones may be rounded. */
+    if (s->from > s->until)
+        return err_set(ERR_RANGE,
+                       "%s begins at step %" PRId64 " and ends at step %" PRId64
+                       " of a run of %" PRId64 ": FROM must come before UNTIL",
+                       file_quote(e->path), s->from + 1, s->until, n_steps);
     return 0;
 }
 

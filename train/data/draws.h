@@ -24,7 +24,8 @@ struct draws;
  * n_steps    of the run; 0: not known
  * per_step   windows of a step
  * returns    0; ERR_RANGE: in some steps, named as counted from 1, no source has a weight above 0,
- *            or a source is given a fraction of a run whose length is not known; ERR_NOMEM
+ *            a source is given a fraction of a run whose length is not known, or ends before it
+ *            begins; ERR_NOMEM
  */
 int draws_new(struct draws **out, const struct mixture *m, const uint64_t *n_windows,
               int64_t n_steps, uint64_t per_step);

@@ -170,6 +170,8 @@ static void gaps_are_named(void **state)
         {"a:1:..0.5", 0,
          "a is drawn in a fraction of the run, whose length is not known: give FROM and UNTIL in "
          "steps, or set training.steps or training.epochs"},
+        {"a:1,b:1:0.9..5", 100,
+         "b begins at step 91 and ends at step 5 of a run of 100: FROM must come before UNTIL"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct mixture m;
@@ -182,6 +184,7 @@ static void gaps_are_named(void **state)
     draws_free(open_draws("a:1:..100", 100)); /* an end at the run's own */
     draws_free(open_draws("a:1:..1", 0));
     draws_free(open_draws("a:1:..200,b:1:150..", 100));
+    draws_free(open_draws("a:1,b:1:0.5..0.501", 100)); /* less than a step */
 }
 
 static void plans_agree_up_to_a_window(void **state)

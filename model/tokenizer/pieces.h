@@ -12,6 +12,13 @@ struct piece {
     bool special;
 };
 
+/* What a text is to be encoded as. */
+enum piece_text {
+    PIECES_WHOLE,
+    PIECES_GO_ON, /* it continues another one, and keeps its spaces as they are */
+    PIECES_PART   /* it continues another one, and both are parts of one text */
+};
+
 /*
  * A vocabulary that is no byte-level BPE: SentencePiece's. Several tokens may stand for the same
  * bytes.
@@ -23,9 +30,8 @@ struct piece_vocab {
     bool add_prefix_space;
     const char *file; /* [n_file], the bytes of its file */
     size_t n_file;
-    /* Append the ids of n bytes; goes_on: the text continues another one. Called by many threads.
-     * Sets a message when it fails. */
-    int (*encode)(void *user, struct ids *out, const char *text, size_t n, bool goes_on);
+    /* Append the ids of n bytes. Called by many threads. Sets a message when it fails. */
+    int (*encode)(void *user, struct ids *out, const char *text, size_t n, enum piece_text as);
     void (*close)(void *user);
     void *user;
 };

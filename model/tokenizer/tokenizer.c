@@ -213,6 +213,13 @@ static size_t next_special(const struct tokenizer *t, const char *text, size_t n
     return n;
 }
 
+static enum piece_text piece_text_of(int flags, bool first)
+{
+    return !first || (flags & ENCODE_GOES_ON) == 0 ? PIECES_WHOLE
+           : (flags & ENCODE_PART) == ENCODE_PART  ? PIECES_PART
+                                                   : PIECES_GO_ON;
+}
+
 int tokenizer_encode_much(const struct tokenizer *t, struct word_cache *cache, struct ids *out,
                           const char *text, size_t n, int flags)
 {
@@ -223,10 +230,10 @@ int tokenizer_encode_much(const struct tokenizer *t, struct word_cache *cache, s
     while (n > 0 && rc == 0) {
         token_id special = TOKEN_NONE;
         size_t part = flags & ENCODE_SPECIAL ? next_special(t, text, n, &special) : n;
-        rc = t->pieces.encode != NULL ? t->pieces.encode(t->pieces.user, out, text, part,
-                                                         flags & ENCODE_GOES_ON && first)
-             : prefixed               ? encode_prefixed(t, out, &scratch, text, part)
-                                      : encode_text(t, out, &scratch, text, part);
+        rc = t->pieces.encode != NULL
+                 ? t->pieces.encode(t->pieces.user, out, text, part, piece_text_of(flags, first))
+             : prefixed ? encode_prefixed(t, out, &scratch, text, part)
+                        : encode_text(t, out, &scratch, text, part);
         prefixed = t->add_prefix_space;
         first = false;
         if (rc == 0 && part < n) {

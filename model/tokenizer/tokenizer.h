@@ -35,11 +35,14 @@ void tokenizer_free(struct tokenizer *t);
  * add_prefix_space works as in ByteLevel of Hugging Face's tokenizers: a text, and what follows a
  * special token in it, is encoded with a space before it, unless it is empty or begins with a
  * space. ENCODE_GOES_ON: the text continues another one, so none is inserted at its beginning.
+ * ENCODE_PART: and together they are one text, which was cut before a space or line break: where
+ * SentencePiece joins the spaces of a text, it does here too.
  */
 enum {
     ENCODE_TEXT = 0,
     ENCODE_SPECIAL = 1, /* special tokens in the text are encoded as such */
-    ENCODE_GOES_ON = 2
+    ENCODE_GOES_ON = 2,
+    ENCODE_PART = 4 | ENCODE_GOES_ON
 };
 /*
  * Append the ids of n bytes. ERR_RANGE shows a character that the vocabulary cannot encode (small

@@ -38,6 +38,13 @@ for i in $(seq 12); do cat long.txt; done >longer.txt
 "$PRATTLE" tokens --model "$golden/bytes.model" <longer.txt | tr , '\n' >whole
 is "a long document in parts" "$(sha256sum <whole)" \
     "$(od -An -v -tu2 -w2 longer.bin | tr -d ' ' | head -n -1 | sha256sum)"
+# Where the model joins spaces, in all parts. It has no piece for a line break, which stays where it is.
+perl -e 'print "the  cat sat   on.\n  A dog. " x 120000' >spaced.txt
+"$PRATTLE" data prepare spaced.txt spaced format=nanogpt document_separator=file --model "$golden/words.model" >said 2>&1
+"$PRATTLE" tokens --model "$golden/words.model" <spaced.txt | tr , '\n' >whole
+is "  joined spaces" "$(sha256sum <whole)" "$(od -An -v -tu2 -w2 spaced.bin | tr -d ' ' | head -n -1 | sha256sum)"
+XDG_CACHE_HOME=$TMPDIR/other "$PRATTLE" data info spaced.txt --model "$golden/words.model" >said 2>&1
+has "  as in training" "tokens       $(($(wc -l <whole) + 1))" "$(cat said)"
 
 # The tokenizer of a model: its size is checked, text is streamed, and it is saved with the model.
 random=random:$config,tokenizer=$golden/bytes.model

@@ -254,7 +254,7 @@ static void encode_chunks(void *arg, int thread, int n_threads)
         s->ids.n = 0;
         s->rc = tokenizer_encode_much(e->texts->tokenizer, &e->words[thread], &s->ids,
                                       buf_text(&s->text), s->text.n,
-                                      s->begins ? ENCODE_TEXT : ENCODE_GOES_ON);
+                                      s->begins ? ENCODE_TEXT : ENCODE_PART);
         if (s->rc != 0)
             snprintf(s->sentence, sizeof s->sentence, "%s", err_text());
     }

@@ -86,7 +86,7 @@ static int encode_part(struct slot *s, size_t k, const struct slot_encoder *e,
         min_hash_add(&p->mark.near, text, n);
     if (rc == 0 && e->tokenizer != NULL)
         rc = tokenizer_encode_much(e->tokenizer, words, &s->ids, text, n,
-                                   p->begins ? ENCODE_TEXT : ENCODE_GOES_ON);
+                                   p->begins ? ENCODE_TEXT : ENCODE_PART);
     p->ids_end = s->ids.n;
     return rc;
 }

@@ -18,12 +18,50 @@ namespace
  * message: these bytes behind it say so (normalizer_spec: add_dummy_prefix and
  * remove_extra_whitespaces are false).
  */
-const char GOES_ON[] = "\x1a\x04\x18\x00\x20\x00";
+const char GOES_ON[] = "\x1a\x04\x18\x00\x20\x00", NO_PREFIX[] = "\x1a\x02\x18\x00";
 
 struct model {
     sentencepiece::SentencePieceProcessor whole, goes_on;
+    sentencepiece::SentencePieceProcessor unprefixed; /* joins spaces as `whole` does */
+    bool joins, prefixes;        /* what `whole` does with spaces, and puts before a text */
     std::string text, bytes; /* of the last piece */
 };
+
+bool begins_with_space(const sentencepiece::SentencePieceProcessor &p, const std::string &text)
+{
+    std::vector<std::string> pieces;
+    return p.Encode(text, &pieces).ok() && !pieces.empty() &&
+           pieces[0].rfind("\xe2\x96\x81", 0) == 0;
+}
+
+/* Only of a model that joins spaces something else has to be done for a part than for a text that
+ * goes on. */
+sentencepiece::util::Status open_parts(model *m, const std::string &file)
+{
+    const auto status =
+        m->unprefixed.LoadFromSerializedProto(file + std::string(NO_PREFIX, sizeof NO_PREFIX - 1));
+    std::vector<int> joined, kept;
+    if (!status.ok() || !m->unprefixed.Encode("a  a", &joined).ok() ||
+        !m->goes_on.Encode("a  a", &kept).ok())
+        return status;
+    m->joins = joined != kept;
+    m->prefixes = begins_with_space(m->whole, "a");
+    return status;
+}
+
+/* A part that begins with spaces, or what becomes spaces, is as a text before which one is put. */
+const sentencepiece::SentencePieceProcessor &processor_of(const model *m, const char *text,
+                                                          size_t n, int as)
+{
+    const int WHOLE = 0, PART = 2;
+    const size_t SHORT = 64;
+    if (as == WHOLE)
+        return m->whole;
+    if (as != PART || !m->joins)
+        return m->goes_on;
+    const bool spaced = begins_with_space(m->goes_on, std::string(text, n < SHORT ? n : SHORT));
+    return !spaced ? m->unprefixed : m->prefixes ? m->whole : m->goes_on;
+}
 
 /* ▁ is a space. */
 void spell(std::string *out, const std::string &piece)
@@ -55,11 +93,14 @@ void *open_model(const char *bytes, size_t n, char *why, size_t size)
     snprintf(why, size, "no memory");
     return guarded<void *>(nullptr, [&]() -> void * {
         std::string file(bytes, n);
-        model *m = new model;
+        const std::string own = file;
+        model *m = new model();
         sentencepiece::util::Status status = m->whole.LoadFromSerializedProto(file);
         file.append(GOES_ON, sizeof GOES_ON - 1);
         if (status.ok())
             status = m->goes_on.LoadFromSerializedProto(file);
+        if (status.ok())
+            status = open_parts(m, own);
         if (status.ok() && m->whole.GetPieceSize() > 0)
             return m;
         snprintf(why, size, "%s", status.ok() ? "it has no pieces" : status.error_message());
@@ -85,11 +126,7 @@ int end_of(const void *user)
 
 int adds_space(const void *user)
 {
-    return guarded(0, [&] {
-        std::vector<std::string> pieces;
-        const auto status = static_cast<const model *>(user)->whole.Encode("a", &pieces);
-        return int(status.ok() && !pieces.empty() && pieces[0].rfind("\xe2\x96\x81", 0) == 0);
-    });
+    return int(static_cast<const model *>(user)->prefixes);
 }
 
 const char *piece_of(void *user, int id, const char **bytes, size_t *n,
@@ -116,13 +153,13 @@ const char *piece_of(void *user, int id, const char **bytes, size_t *n,
     });
 }
 
-int encode_text(const void *user, const char *text, size_t n, int goes_on,
+int encode_text(const void *user, const char *text, size_t n, int as,
                 int (*take)(void *user, const int *ids, size_t n), void *to)
 {
     return guarded(-1, [&] {
         const model *m = static_cast<const model *>(user);
         std::vector<int> ids;
-        const auto &p = goes_on ? m->goes_on : m->whole;
+        const auto &p = processor_of(m, text, n, as);
         if (!p.Encode(absl::string_view(text, n), &ids).ok())
             return -1;
         return take(to, ids.data(), ids.size());
@@ -134,7 +171,7 @@ const struct sentencepiece_face face = {open_model, close_model, count_pieces, e
 
 } // namespace
 
-const struct sentencepiece_face *prattle_sentencepiece_1(void)
+const struct sentencepiece_face *prattle_sentencepiece_2(void)
 {
     return &face;
 }

@@ -7,7 +7,7 @@
  */
 #include <stddef.h>
 
-#define SENTENCEPIECE_ENTRY "prattle_sentencepiece_1" /* the number changes with the struct */
+#define SENTENCEPIECE_ENTRY "prattle_sentencepiece_2" /* the number changes with the struct */
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,14 +29,15 @@ struct sentencepiece_face {
     /* The piece's text and, in *bytes [*n], what it decodes to; borrowed until the next call. */
     const char *(*piece)(void *model, int id, const char **bytes, size_t *n,
                          enum sentencepiece_kind *kind);
-    /* The ids of n bytes to `take`, which returns 0 to go on. goes_on: the text continues another
-     * one. 0, what take returned, or -1: it failed. Any thread may call this. */
-    int (*encode)(const void *model, const char *text, size_t n, int goes_on,
+    /* The ids of n bytes to `take`, which returns 0 to go on. as: of enum piece_text
+     * (model/tokenizer/pieces.h). 0, what take returned, or -1: it failed. Any thread may call
+     * this. */
+    int (*encode)(const void *model, const char *text, size_t n, int as,
                   int (*take)(void *user, const int *ids, size_t n), void *user);
 };
 
 /* SENTENCEPIECE_ENTRY */
-const struct sentencepiece_face *prattle_sentencepiece_1(void);
+const struct sentencepiece_face *prattle_sentencepiece_2(void);
 
 #ifdef __cplusplus
 }

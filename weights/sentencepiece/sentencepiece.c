@@ -60,10 +60,10 @@ static int take_ids(void *user, const int *ids, size_t n)
     return n == 0 ? 0 : ids_add(user, ids, n);
 }
 
-static int encode_text(void *user, struct ids *out, const char *text, size_t n, bool goes_on)
+static int encode_text(void *user, struct ids *out, const char *text, size_t n, enum piece_text as)
 {
     const struct open_model *m = user;
-    int rc = m->face->encode(m->model, text, n, goes_on, take_ids, out);
+    int rc = m->face->encode(m->model, text, n, (int)as, take_ids, out);
     return rc == -1 && err_last() != ERR_NOMEM
                ? err_set(ERR_FORMAT, "libsentencepiece cannot encode the text")
                : rc;

@@ -14,13 +14,13 @@ static const char file[] = "the file";
 
 struct calls {
     int closed, n;
-    bool goes_on[8];
+    enum piece_text as[8];
 };
 
-static int encode(void *user, struct ids *out, const char *text, size_t n, bool goes_on)
+static int encode(void *user, struct ids *out, const char *text, size_t n, enum piece_text as)
 {
     struct calls *c = user;
-    c->goes_on[c->n++ % 8] = goes_on;
+    c->as[c->n++ % 8] = as;
     for (size_t i = 0; i < n; i++) {
         const token_id id = text[i] == 'a' ? LETTER_A : UNKNOWN;
         int rc = text[i] == '!' ? err_set(ERR_FORMAT, "no") : ids_add(out, &id, 1);
@@ -63,13 +63,13 @@ static void pieces_are_encoded_elsewhere(void **state)
     assert_ok(tokenizer_encode(t, &ids, text, sizeof text - 1, ENCODE_TEXT));
     assert_int_equal(ids.n, 7);
     assert_memory_equal(ids.data, plain, sizeof plain);
-    assert_false(c.goes_on[0]);
+    assert_int_equal(c.as[0], PIECES_WHOLE);
     ids.n = c.n = 0;
     assert_ok(tokenizer_encode(t, &ids, text, sizeof text - 1, ENCODE_SPECIAL | ENCODE_GOES_ON));
     assert_int_equal(ids.n, 4);
     assert_memory_equal(ids.data, special, sizeof special);
-    assert_true(c.goes_on[0]); /* and not behind a special token */
-    assert_false(c.goes_on[1]);
+    assert_int_equal(c.as[0], PIECES_GO_ON); /* and not behind a special token */
+    assert_int_equal(c.as[1], PIECES_WHOLE);
     assert_fails(tokenizer_encode(t, &ids, "a!", 2, ENCODE_TEXT), ERR_FORMAT, "no");
     assert_int_equal(ids.n, 4);
     ids_release(&ids);

@@ -97,12 +97,15 @@ static int make_key(char key[SHA256_HEX], struct texts *t)
     struct sha256 h;
     struct sha256_progress p = {
         .what = "looking at texts", .progress = t->progress, .total = t->total};
+    size_t n_file;
     int rc = sha256_init(&h);
     if (rc != 0)
         return rc;
     tokenizer_hash_text(&h, "prattle text cache 1");
     tokenizer_hash_text(&h, t->separator);
     tokenizer_hash(&h, t->tokenizer);
+    if (tokenizer_file(t->tokenizer, &n_file) != NULL)
+        tokenizer_hash_text(&h, "parts"); /* sets without it may have spaces that are not joined */
     for (size_t i = 0; i < t->n && rc == 0; i++)
         rc = hash_file(&h, t->list[i].path,
                        (t->list[i].kind == DATA_JSON_LINES) | (uint64_t)t->list[i].utf16 << 1,

@@ -166,13 +166,14 @@ static int run_command_line(struct repl *r, char **words, int n)
     return read_prompts(r);
 }
 
-/* A reader that has gone has what it wanted; a full disk needs a sentence. What an earlier write
- * failed for is not known any more, only that it did. */
+/* A reader that has gone has what it wanted, and whoever is at a terminal has seen what Ctrl-C cut
+ * short; a full disk needs a sentence. What an earlier write failed for is not known any more, only
+ * that it did. */
 static int finish_output(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     const int failed = fflush(stdout) == 0 ? 0 : errno;
-    if ((failed == 0 && !ferror(stdout)) || failed == EPIPE ||
+    if ((failed == 0 && !ferror(stdout)) || failed == EPIPE || isatty(STDOUT_FILENO) ||
         (poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0))
         return 0;
     repl_complain(failed != 0

@@ -20,7 +20,6 @@
 #define CHOICES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static const double MANY = 1e9;
-static const double HUGE_COUNT = 9007199254740992.0; /* 2^53: exact in a double */
 
 /* clang-format off */
 static const struct setting table[] = {
@@ -71,7 +70,7 @@ static const struct setting table[] = {
 {.group = "data", .name = "shuffle_seed", .type = SETTING_UINT64, .offset = D(seed), .argument = "N",
  .help = "seed of shuffling; 0: training.seed",
  .more = "Also of shift and of generated tokens"},
-{.group = "data", .name = "generated_tokens", .type = SETTING_INT64, .offset = D(generated_tokens), .min = 1, .max = HUGE_COUNT, .argument = "N",
+{.group = "data", .name = "generated_tokens", .type = SETTING_INT64, .offset = D(generated_tokens), .min = 1, .max = GENERATED_MOST, .argument = "N",
  .help = "tokens per epoch of data=generated"},
 
 {.group = "training", .name = "steps", .holds_from = RUN_HOLDS_FROM_STEP, .also = "max_steps|num_steps|max_iters|max_update|training_steps", .type = SETTING_INT64, .offset = T(steps), .max = MANY, .argument = "N",

@@ -104,10 +104,9 @@ int token_file_generate(struct token_file *f, uint64_t n, uint64_t seed, int n_v
     f->n_vocab = n_vocab;
     if (n_vocab < 1)
         return err_set(ERR_MISSING, "data=generated needs a model for its vocabulary: load one");
-    if (n < 1 || n > (uint64_t)1 << 48)
-        return err_set(ERR_RANGE,
-                       "%" PRIu64 " tokens cannot be generated, must be 1 to %" PRIu64 " can", n,
-                       (uint64_t)1 << 48);
+    if (n < 1 || n > GENERATED_MOST)
+        return err_set(ERR_RANGE, "generated_tokens must be 1 to %" PRIu64 ", not %" PRIu64,
+                       GENERATED_MOST, n);
     f->n_documents = (n - 1) / GENERATED_DOCUMENT + 1;
     f->documents = mem_array(f->n_documents + 1, sizeof *f->documents);
     if (f->documents == NULL)

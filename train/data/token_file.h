@@ -13,6 +13,7 @@
 #include "model/config.h"
 
 #define DATA_WHOLE_BYTES ((uint64_t)1 << 30) /* a file of up to this size is read when opened */
+#define GENERATED_MOST ((uint64_t)1 << 48)   /* generated ids */
 
 enum token_format {
     TOKENS_MEGATRON,

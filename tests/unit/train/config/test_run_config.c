@@ -167,6 +167,8 @@ static void bad_files_change_nothing(void **state)
         {"training: 5\n", "line 1: training is a section: its settings stand under it"},
         {"steps: 5\nbeta1: 1\n", "beta1 must be 0 to 0.9999999, not 1"},
         {"steps: 5.5\n", "steps must be a whole number"},
+        {"steps: 5\ngenerated_tokens: 281474976710657\n",
+         "generated_tokens must be a whole number, 1 to 281474976710656, not 281474976710657"},
         {"steps\n", "expected settings as"},
         {"steps: 5\nlog_every: 0\n", "log_every must be a whole number, 1 to 1e9, not 0"},
         {"steps: 5\n\tx: 1\n", "my.yaml line 2"},

@@ -154,7 +154,7 @@ static int report_result(struct repl *r, const struct eval_result *result, struc
 {
     const struct settings *s = &r->options.settings;
     json_t *record = eval_record(result, r->model, other);
-    int rc = record == NULL ? ERR_NOMEM : 0;
+    int rc = record == NULL ? err_last() : 0;
     if (rc == 0 && s->call.json) {
         rc = print_json(record, 0);
     } else if (rc == 0) {

@@ -31,16 +31,11 @@ static json_t *number_value(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-/* Adds the members that say which model, and takes o. */
+/* Adds the members that say which model, whose fingerprint is known, and takes o. */
 static json_t *add_model(json_t *o, struct model *m, const char *precision)
 {
     char hex[65];
-    const unsigned char *weights = model_fingerprint(m);
-    if (weights == NULL) {
-        json_decref(o);
-        return NULL;
-    }
-    text_hex(hex, weights, 32);
+    text_hex(hex, m->fingerprint, 32);
     int rc = json_object_set_new(o, "model", text_value(m->name));
     rc |= json_object_set_new(o, "source", text_value(m->source));
     rc |= json_object_set_new(o, "fingerprint", json_string(hex));
@@ -87,6 +82,9 @@ static json_t *date_value(void)
 
 json_t *eval_record(const struct eval_result *r, struct model *m, struct model *other)
 {
+    /* Which may read layers from disk, and fail with an error of its own. */
+    if (model_fingerprint(m) == NULL || (other != NULL && model_fingerprint(other) == NULL))
+        return NULL;
     json_t *o = json_object();
     int rc = o == NULL ? -1 : json_object_set_new(o, "date", date_value());
     if (rc == 0 && (o = add_model(o, m, r->precision)) != NULL) {

@@ -5,6 +5,7 @@
 
 #include "kvcache/engine.h"
 #include "model/base/par.h"
+#include "train/eval/record.h"
 #include "weights/load.h"
 #include "weights/model_source.h"
 #include "weights/panel_file.h"
@@ -319,6 +320,8 @@ static void damage_is_found(void **state)
     assert_ok(load(&m, "tied", DTYPE_F16, memory, &CACHE));
     assert_fails(feed_until_failure(m), ERR_FORMAT, "the cached weights are damaged; loading");
     assert_null(model_fingerprint(m));
+    assert_null(eval_record(&(struct eval_result){.name = "text"}, m, NULL));
+    assert_fails(err_last(), ERR_FORMAT, "the cached weights are damaged");
     assert_int_equal(entries(""), 0);
     model_free(m);
 

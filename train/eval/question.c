@@ -45,10 +45,13 @@ static size_t drop_brackets(char *text, size_t n)
         if (text[at] == '[')
             while (end < n && text[end] != ']' && text[end] != '\n')
                 end++;
-        if (end > at && end < n && text[end] == ']')
+        if (end > at && end < n && text[end] == ']') {
             at = end + 1;
-        else
+            continue;
+        }
+        do /* what no bracket closes stays up to there, and is not searched again */
             text[to++] = text[at++];
+        while (at < end);
     }
     return to;
 }

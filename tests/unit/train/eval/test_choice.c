@@ -157,12 +157,27 @@ static void a_line_says_what_it_lacks(void **state)
     }
 }
 
+/* What is in brackets goes from HellaSwag's texts, where they are closed within a line. */
+static void brackets_within_a_line_go(void **state)
+{
+    (void)state;
+    const char *line = "{\"activity_label\": \"x\", \"ctx_a\": \"a [b [c] d\", \"label\": 0, "
+                       "\"endings\": [\"a [b\\nc] [d] [e\", \"[a] b [title] c [ [ [\"]}";
+    struct question q;
+    assert_ok(question_read(&q, line, strlen(line), true));
+    assert_string_equal(buf_text(&q.context), "x: a d");
+    assert_string_equal(buf_text(&q.endings[0]), "a [b\nc] [e");
+    assert_string_equal(buf_text(&q.endings[1]), " b. c [ [ [");
+    question_release(&q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(questions_are_ranked_as_lm_eval_does),
         cmocka_unit_test(stopped_it_ranks_whole_questions),
         cmocka_unit_test(a_line_says_what_it_lacks),
+        cmocka_unit_test(brackets_within_a_line_go),
     };
     return cmocka_run_group_tests(tests, open_goldens, close_goldens);
 }

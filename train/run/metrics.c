@@ -20,8 +20,12 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <time.h>
+
+enum { COPY_BYTES = 1 << 16 };
 
 /* Of training, by the clock. */
 static double hours_at(const struct metrics *m, double steps)
@@ -72,25 +76,52 @@ static int check_line(bool *keep, const char *line, size_t n, int64_t last)
     return rc == ERR_NOMEM ? rc : 0;
 }
 
-/* The lines up to a step, for the place of the file; the last one may be half a line. */
-static int cut_lines(struct metrics_log *l)
+/* Begins the file for the place of metrics.jsonl, with the lines before `end`, which all stay. */
+static int begin_rewrite(struct metrics_log *l, const struct file *f, uint64_t end)
 {
-    struct buf all = {0}, kept = {0};
-    int rc = file_exists(l->path) ? file_read_all(&all, l->path, UINT32_MAX) : 0;
-    for (size_t at = 0; at < all.n && rc == 0;) {
-        const char *end = memchr(all.data + at, '\n', all.n - at);
-        size_t n = end == NULL ? all.n - at : (size_t)(end - (all.data + at)) + 1;
-        bool stays = false;
-        if (end != NULL)
-            rc = check_line(&stays, all.data + at, n, l->from);
-        if (rc == 0 && stays)
-            rc = buf_add(&kept, all.data + at, n);
+    char block[COPY_BYTES];
+    int rc = file_create(&l->rewrite, l->path, true);
+    for (uint64_t at = 0; at < end && rc == 0;) {
+        const size_t n = end - at < sizeof block ? (size_t)(end - at) : sizeof block;
+        if ((rc = file_read_at(f, block, at, n)) == 0)
+            rc = file_write(&l->rewrite, block, n);
         at += n;
     }
-    if (rc == 0 && kept.n != all.n && (rc = file_create(&l->rewrite, l->path, true)) == 0)
-        rc = file_write(&l->rewrite, kept.data, kept.n);
-    buf_release(&all);
-    buf_release(&kept);
+    return rc;
+}
+
+/* The line [n] that begins at `at`; the last one may be half a line. */
+static int cut_line(struct metrics_log *l, const struct file *f, uint64_t at, const char *line,
+                    size_t n)
+{
+    bool stays = false;
+    int rc = line[n - 1] == '\n' ? check_line(&stays, line, n, l->from) : 0;
+    if (rc == 0 && !stays && l->rewrite.fd < 0)
+        rc = begin_rewrite(l, f, at);
+    return rc == 0 && stays && l->rewrite.fd >= 0 ? file_write(&l->rewrite, line, n) : rc;
+}
+
+/* Line by line: the file of a long run is not held in memory. */
+static int cut_lines(struct metrics_log *l)
+{
+    struct file f = {.fd = -1};
+    char *line = NULL;
+    size_t room = 0;
+    uint64_t at = 0;
+    if (!file_exists(l->path))
+        return 0;
+    int rc = file_open(&f, l->path);
+    FILE *lines = rc == 0 ? fopen(l->path, "re") : NULL;
+    if (rc == 0 && lines == NULL)
+        rc = file_error("open", l->path);
+    for (ssize_t n; rc == 0 && (n = getline(&line, &room, lines)) > 0; at += (size_t)n)
+        rc = cut_line(l, &f, at, line, (size_t)n);
+    if (rc == 0 && !feof(lines))
+        rc = file_error("read", l->path);
+    free(line);
+    if (lines != NULL)
+        fclose(lines);
+    file_close(&f);
     return rc;
 }
 

@@ -197,6 +197,32 @@ static void going_on_drops_what_comes_again(void **state)
     scratch_close(&s);
 }
 
+/* A line that is dropped in the middle: what is before and behind it stays as it is, byte by byte,
+ * also where that is much. */
+static void going_on_keeps_the_lines_around(void **state)
+{
+    (void)state;
+    struct scratch s;
+    struct metrics_log *l;
+    struct buf lines = {0}, after = {0};
+    scratch_open(&s);
+    const char *const name = "metrics.jsonl";
+    for (int step = 1; step <= 9000; step++)
+        assert_ok(buf_printf(&lines, "{\"step\": %d, \"loss\":\t2.50}\n", step));
+    assert_ok(file_append(scratch_path(&s, name), lines.data, lines.n));
+    assert_ok(file_append(scratch_path(&s, name), "no line\n", 8));
+    assert_ok(file_append(scratch_path(&s, name), lines.data, lines.n));
+    start_log(&l, &s, 9000, false);
+    metrics_close(l);
+    assert_ok(file_read_all(&after, scratch_path(&s, name), 1 << 20));
+    assert_int_equal(after.n, 2 * lines.n);
+    assert_memory_equal(after.data, lines.data, lines.n);
+    assert_memory_equal(after.data + lines.n, lines.data, lines.n);
+    buf_release(&lines);
+    buf_release(&after);
+    scratch_close(&s);
+}
+
 /* As it stands, with lines of other kinds and half a line behind it. */
 static void the_last_line_is_read(void **state)
 {
@@ -266,6 +292,7 @@ int main(void)
         cmocka_unit_test(the_last_line_is_read),
         cmocka_unit_test(left_is_until_the_nearer_end),
         cmocka_unit_test(going_on_drops_what_comes_again),
+        cmocka_unit_test(going_on_keeps_the_lines_around),
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
 }

@@ -259,6 +259,12 @@ static int check_curve_names(const struct request *q, int n_named)
     return rc;
 }
 
+static void release_curve(struct plot_series *s)
+{
+    mem_free(s->x);
+    mem_free(s->y);
+}
+
 /* Without points a curve is not drawn: a run may have no validation. */
 static void drop_empty_curves(struct request *q)
 {
@@ -266,6 +272,8 @@ static void drop_empty_curves(struct request *q)
     for (int i = 0; i < q->n_series; i++)
         if (q->series[i].n > 0)
             q->series[kept++] = q->series[i];
+        else
+            release_curve(&q->series[i]);
     q->n_series = kept;
 }
 
@@ -353,10 +361,8 @@ int cmd_plot(struct repl *r, const struct call *c)
     if (rc == 0)
         fwrite(buf_text(&picture), 1, picture.n, stdout);
     buf_release(&picture);
-    for (int i = 0; i < q.n_series; i++) {
-        mem_free(q.series[i].x);
-        mem_free(q.series[i].y);
-    }
+    for (int i = 0; i < q.n_series; i++)
+        release_curve(&q.series[i]);
     mem_free(q.paths[0]);
     mem_free(q.paths[1]);
     mem_free(latest);

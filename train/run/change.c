@@ -75,6 +75,27 @@ void run_change_scale(struct run *r, const struct run_config *was)
     }
 }
 
+/* How many windows validation measures of the data of now. */
+static uint64_t count_windows(const struct run *r, const struct run_config *c)
+{
+    const uint64_t length = (uint64_t)c->training.sequence_length,
+                   most = (uint64_t)c->logging.eval_windows,
+                   all = (r->validation.n_tokens + length - 2) / length;
+    return most == 0 || most > all ? all : most;
+}
+
+void run_change_validation(struct run *r, const struct run_config *was)
+{
+    if (r->validation.n_tokens == 0 || count_windows(r, was) == count_windows(r, &r->config))
+        return;
+    trainer_state_forget_validation(&r->state);
+    r->metrics.validation_loss = r->state.validation_loss;
+    r->metrics.validation_accuracy = r->state.validation_accuracy;
+    r->metrics.validation_step = r->state.validation_step;
+    r->metrics.best_loss = r->state.best_loss;
+    r->metrics.best_step = r->state.best_step;
+}
+
 /* Phases have moved: what was counted by them is counted again. */
 static int plan_batches(struct run *r, int64_t n_steps)
 {
@@ -114,6 +135,7 @@ int run_change(struct run *r, char *const *words, int n)
         r->config = fresh;
         fresh = old;
         run_change_scale(r, &old);
+        run_change_validation(r, &old);
         r->n_steps = run_config_steps(&r->config, batches_per_epoch(r->batches));
         optimizer_configure(r->optimizer, &r->config.optimizer);
         r->metrics.n_steps = r->n_steps;

@@ -20,5 +20,7 @@ int run_check_change(const struct run_config *was, const struct run_config *is);
 int run_change_length(struct run *r, const struct run_config *was);
 /* A loss_scaling that has changed applies from the next step. */
 void run_change_scale(struct run *r, const struct run_config *was);
+/* Where eval_windows has changed how much validation measures, the best loss begins anew. */
+void run_change_validation(struct run *r, const struct run_config *was);
 
 #endif

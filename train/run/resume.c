@@ -277,6 +277,7 @@ int run_resume(struct run **out, struct resume *q, struct model *m, const struct
         rc = take_folder(r, &q->checkpoint, stays_in_folder(q));
     if (rc == 0) {
         run_change_scale(r, &q->was);
+        run_change_validation(r, &q->was);
         run_fill_metrics(r);
         *out = r;
         return 0;

@@ -356,6 +356,21 @@ static void test_other_validation(void **state)
     assert_ok(file_write_whole(strchr(copy, '/'), text.data, text.n, false));
     assert_int_equal(best_resumed_with(&t, copy), 2);
     assert_int_equal(best_resumed_with(&t, "validation=LICENSE"), -1);
+    /* Nor is one on more or less of it. */
+    assert_int_equal(best_resumed_with(&t, "eval_windows=4"), 2);
+    assert_int_equal(best_resumed_with(&t, "eval_windows=5"), -1);
+    assert_int_equal(best_resumed_with(&t, "eval_windows=0"), -1);
+    struct resume q;
+    struct run *r;
+    const struct run_events e = {0};
+    trial_go_back(&t, &q, "run");
+    assert_ok(trial_resume(&r, &t, &q, &q.stored, &e));
+    assert_ok(run_change(r, (char *const[]){"steps=4"}, 1));
+    assert_int_equal(run_metrics(r)->best_step, 2);
+    assert_ok(run_change(r, (char *const[]){"eval_windows=3"}, 1));
+    assert_int_equal(run_metrics(r)->best_step, -1);
+    run_free(r);
+    run_resume_close(&q);
     mem_free(copy);
     buf_release(&text);
     trial_close(&t);

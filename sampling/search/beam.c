@@ -51,7 +51,7 @@ struct search {
     int room;                    /* new tokens at most */
     struct hypothesis *beams;    /* [n_beams], the first n_open in use */
     struct hypothesis *next;     /* [n_beams], the beams of the step after */
-    struct hypothesis *finished; /* [n_beams + 1], the first n_finished in use */
+    struct hypothesis *finished; /* [n_beams], the first n_finished in use */
     int n_beams, n_open, n_finished;
     int n_new;          /* tokens of every open beam */
     struct step *steps; /* [2 n_beams], the best first */
@@ -91,7 +91,7 @@ static int carve_beams(struct search *b, struct arena *a)
     int rc = carve_hypotheses(b, &b->beams, b->n_beams, true, a);
     if (rc == 0)
         rc = carve_hypotheses(b, &b->next, b->n_beams, true, a);
-    return rc ? rc : carve_hypotheses(b, &b->finished, b->n_beams + 1, false, a);
+    return rc ? rc : carve_hypotheses(b, &b->finished, b->n_beams, false, a);
 }
 
 static void release_search(struct search *b)
@@ -146,27 +146,43 @@ static void copy_beam(struct hypothesis *to, const struct hypothesis *from)
     to->sum = from->sum;
 }
 
-/* Add a hypothesis to the finished ones if it is among the n_beams best of them; of several equally
- * bad ones the earliest goes. length counts the stop token. */
-static void finish_hypothesis(struct search *b, const struct hypothesis *h, double sum, int length,
-                              bool ended)
+/* The earliest of several. */
+static int worst_finished(const struct search *b)
 {
-    struct hypothesis *last = &b->finished[b->n_finished++];
-    copy_beam(last, h);
-    last->sum = sum;
-    last->score = length_score(b, sum, length);
-    last->ended = ended;
-    if (b->n_finished <= b->n_beams)
-        return;
     int worst = 0;
     for (int i = 1; i < b->n_finished; i++)
         if (b->finished[i].score < b->finished[worst].score)
             worst = i;
-    struct hypothesis gone = b->finished[worst];
+    return worst;
+}
+
+/* Its memory stays, behind the others. */
+static struct hypothesis take_finished(struct search *b, int at)
+{
+    const struct hypothesis taken = b->finished[at];
     b->n_finished--;
-    memmove(&b->finished[worst], &b->finished[worst + 1],
-            (size_t)(b->n_finished - worst) * sizeof gone);
-    b->finished[b->n_finished] = gone;
+    memmove(&b->finished[at], &b->finished[at + 1], (size_t)(b->n_finished - at) * sizeof taken);
+    b->finished[b->n_finished] = taken;
+    return taken;
+}
+
+/* Add a hypothesis to the finished ones; where they are n_beams, the worst goes for one that is
+ * better, as in transformers. length counts the stop token. */
+static void finish_hypothesis(struct search *b, const struct hypothesis *h, double sum, int length,
+                              bool ended)
+{
+    const double score = length_score(b, sum, length);
+    if (b->n_finished == b->n_beams) {
+        const int worst = worst_finished(b);
+        if (score <= b->finished[worst].score)
+            return;
+        take_finished(b, worst);
+    }
+    struct hypothesis *last = &b->finished[b->n_finished++];
+    copy_beam(last, h);
+    last->sum = sum;
+    last->score = score;
+    last->ended = ended;
 }
 
 /* ---- one step ---- */
@@ -218,9 +234,7 @@ static bool is_search_done(const struct search *b, double best)
         return false;
     if (b->config->early_stopping == EARLY_STOPPING_TRUE)
         return true;
-    double worst = INFINITY;
-    for (int i = 0; i < b->n_finished; i++)
-        worst = fmin(worst, b->finished[i].score);
+    const double worst = b->finished[worst_finished(b)].score;
     bool at_most =
         b->config->early_stopping == EARLY_STOPPING_NEVER && b->config->length_penalty > 0;
     return worst >= length_score(b, best, at_most ? b->room : b->n_new + 1);
@@ -331,10 +345,7 @@ static int fill_answers(struct search *b, struct answer *answers, bool logprobs,
         for (int i = 1; i < b->n_finished; i++)
             if (b->finished[i].score >= b->finished[best].score)
                 best = i;
-        struct hypothesis h = b->finished[best];
-        b->n_finished--;
-        memmove(&b->finished[best], &b->finished[best + 1],
-                (size_t)(b->n_finished - best) * sizeof h);
+        const struct hypothesis h = take_finished(b, best);
         int rc = fill_answer(&answers[k], &h, logprobs);
         if (rc == 0 && k == 0)
             rc = ids_add(&b->sequence->ids, h.ids, (size_t)h.n);

@@ -179,6 +179,42 @@ static void test_beams_fill_the_context(void **state)
     run_goldens(11 + 14 - 1);
 }
 
+/* Every text of the same score: one is no better than those that finished before, and stays out. */
+static void test_equal_scores(void **state)
+{
+    (void)state;
+    struct model *m;
+    struct engine e;
+    struct sequence s;
+    struct generate_config g;
+    struct sampler_config c;
+    struct answer answers[2] = {0};
+    const struct stop_tokens stop = {{0}, 1};
+    assert_ok(
+        model_load(&m, "tests/golden/tiny-plain", &(struct load_config){.dtype = DTYPE_F32}, NULL));
+    memset(m->params.block, 0, m->params.block_bytes); /* all tokens are equally likely */
+    assert_ok(engine_init(&e, m, 2));
+    assert_ok(sequence_init(&s, &e));
+    assert_ok(sequence_set(&s, (token_id[]){1, 2}, 2, NULL));
+    generate_config_init(&g);
+    sampler_config_init(&c);
+    g.num_beams = g.num_return_sequences = 2;
+    g.max_new_tokens = 4;
+    g.early_stopping = EARLY_STOPPING_NEVER;
+    assert_ok(beam_search(&s, &g, &c, &stop, false, NULL, answers));
+    assert_true(answers[0].score == answers[1].score);
+    assert_int_equal(answers[0].ids.n, 1); /* the latest first */
+    assert_int_equal(answers[0].ids.data[0], 1);
+    assert_int_equal(answers[1].ids.n, 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(answers[i].finish, FINISH_STOP_TOKEN);
+        answer_release(&answers[i]);
+    }
+    sequence_release(&s);
+    engine_release(&e);
+    model_free(m);
+}
+
 /* onnxruntime-genai's, 4 beams over a random model. */
 static void test_data(void **state)
 {
@@ -229,6 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goldens),
         cmocka_unit_test(test_beams_fill_the_context),
+        cmocka_unit_test(test_equal_scores),
         cmocka_unit_test(test_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

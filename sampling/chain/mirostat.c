@@ -33,7 +33,8 @@ static void cut_candidates(struct candidates *c, double mu)
     /* e / (1 - V^-e), which tends to 1 / log V for e = 0 */
     double ratio = fabs(e) > 1e-9 ? -e / expm1(-e * log(c->n_vocab)) : 1 / log(c->n_vocab);
     double k = pow(ratio * exp2(mu), 1 / s);
-    /* An even distribution (s = 0) has no k: everything stays. */
+    /* The more even the distribution (s near 0), the nearer k is to 0 or to infinity: one token
+     * stays where mu has too few bits for all of them, else everything. */
     if (k < c->n)
         filter_top_k(c, k > 1 ? (int)k : 1);
 }

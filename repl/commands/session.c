@@ -8,7 +8,6 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "kvcache/snapshot.h"
-#include "repl/session/json_lines.h"
 #include "repl/terminal/line.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/repl.h"
@@ -59,30 +58,14 @@ int cmd_undo(struct repl *r, const struct call *c)
     return 0;
 }
 
-/* What a session keeps besides its text: how answers are made and gone on from. */
-static bool is_session_setting(const struct setting *o)
-{
-    return o->per_line || o->in_session;
-}
-
-/* These settings as YAML. */
+/* What a session keeps besides its text, as YAML. */
 static int settings_yaml(const struct repl *r, struct buf *out)
 {
     const struct setting *o;
     int rc = 0;
-    for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL && rc == 0; i++) {
-        if (!is_session_setting(o))
-            continue;
-        struct buf value = {0};
-        rc = setting_format(o, &r->options.settings, &value);
-        if (rc == 0)
-            rc = buf_printf(out, "%s: ", o->name);
-        if (rc == 0)
-            rc = json_string_text(out, buf_text(&value));
-        if (rc == 0)
-            rc = buf_char(out, '\n');
-        buf_release(&value);
-    }
+    for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL && rc == 0; i++)
+        if (option_in_session(o))
+            rc = turn_format_setting(o, &r->options.settings, out);
     return rc;
 }
 
@@ -128,7 +111,8 @@ static int save_session(struct repl *r, const char *path)
     if (rc == 0)
         rc = sequence_keep(&r->sequence, r->sequence.ids.data, r->sequence.ids.n, progress_show());
     if (rc == 0 && r->n_turns > 0)
-        rc = turn_format(&r->turns[r->n_turns - 1], &r->sequence.ids, &settings);
+        rc = turn_format(&r->turns[r->n_turns - 1], &r->sequence.ids, &r->options.settings,
+                         &settings);
     if (rc == 0)
         rc = settings_yaml(r, &settings);
     if (rc == 0 && r->held_space)
@@ -150,7 +134,7 @@ static int unset_needless_settings(struct options *options)
     int rc = 0;
     for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL && rc == 0; i++) {
         struct buf set = {0}, otherwise = {0};
-        if (!is_session_setting(o) || settings_store_origin(&options->store, o) != ORIGIN_SET)
+        if (!option_in_session(o) || settings_store_origin(&options->store, o) != ORIGIN_SET)
             continue;
         rc = setting_format(o, &options->settings, &set);
         if (rc == 0)
@@ -170,7 +154,7 @@ static struct settings_text session_settings(const char *settings)
     return (struct settings_text){.label = "settings of the session",
                                   .text = settings,
                                   .n = strlen(settings),
-                                  .may_set = is_session_setting};
+                                  .may_set = option_in_session};
 }
 
 static int check_session_settings(void *user, const char *settings)

@@ -2,6 +2,8 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/base/yaml_pairs.h"
+#include "repl/session/json_lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +101,66 @@ static bool parse_ids(const char **at, const char *name, struct ids *list, int n
     return *p == '\n' && list->n > 0;
 }
 
-int turn_format(const struct turn *t, const struct ids *text, struct buf *out)
+int turn_format_setting(const struct setting *o, const struct settings *s, struct buf *out)
+{
+    struct buf value = {0};
+    int rc = setting_format(o, s, &value);
+    if (rc == 0)
+        rc = buf_printf(out, "%s: ", o->name);
+    if (rc == 0)
+        rc = json_string_text(out, buf_text(&value));
+    buf_release(&value);
+    return rc == 0 ? buf_char(out, '\n') : rc;
+}
+
+/* A setting of the answer that is another one in the session, "# answer's top_k: \"7\"". */
+#define SETTING_MARK "# answer's "
+
+static int format_settings(const struct settings *were, const struct settings *now, struct buf *out)
+{
+    const struct setting *o;
+    int rc = 0;
+    for (int i = 0; rc == 0 && (o = settings_table_at(&options_table, i)) != NULL; i++) {
+        struct buf was = {0}, is = {0};
+        if (!option_in_session(o) || o->draws) /* the answer's line has its draw */
+            continue;
+        rc = turn_format_setting(o, were, &was);
+        if (rc == 0)
+            rc = turn_format_setting(o, now, &is);
+        if (rc == 0 && strcmp(buf_text(&was), buf_text(&is)) != 0)
+            rc = buf_printf(out, SETTING_MARK "%s", buf_text(&was));
+        buf_release(&was);
+        buf_release(&is);
+    }
+    return rc;
+}
+
+static int take_setting(void *user, const struct yaml_pair *p)
+{
+    const struct setting *o = settings_table_find(&options_table, p->name);
+    return o == NULL || !option_in_session(o) || p->text == NULL
+               ? err_set(ERR_FORMAT, "no answer has a setting %s", p->name)
+               : settings_table_parse(&options_table, o, user, p->text);
+}
+
+static bool parse_settings(struct settings *s, const char *lines)
+{
+    struct buf yaml = {0};
+    int rc = 0;
+    for (const char *at = lines; rc == 0 && (at = strstr(at, "\n" SETTING_MARK)) != NULL;) {
+        at += 1 + strlen(SETTING_MARK);
+        rc = buf_printf(&yaml, "%.*s\n", (int)strcspn(at, "\n"), at);
+    }
+    if (rc == 0)
+        rc = yaml_read_pairs("the answer's settings", buf_text(&yaml), yaml.n,
+                             (struct yaml_shape){0}, take_setting, s);
+    buf_release(&yaml);
+    err_clear();
+    return rc == 0;
+}
+
+int turn_format(const struct turn *t, const struct ids *text, const struct settings *now,
+                struct buf *out)
 {
     const struct sampler_config *c = &t->settings.sampler;
     const bool own = t->prompt.n > 0;
@@ -113,7 +174,9 @@ int turn_format(const struct turn *t, const struct ids *text, struct buf *out)
                         t->held_space, t->begun, t->ended);
     if (rc == 0 && own)
         rc = format_ids(out, PROMPT_LINE, &t->prompt);
-    return rc == 0 && own ? format_ids(out, DRAWN_LINE, &t->answers[0]) : rc;
+    if (rc == 0 && own)
+        rc = format_ids(out, DRAWN_LINE, &t->answers[0]);
+    return rc == 0 ? format_settings(&t->settings, now, out) : rc;
 }
 
 /* The prompt, and the answer in *answer: behind `prompt` ids of the text, or by lines of their own,
@@ -147,7 +210,7 @@ bool turn_parse(struct turn *t, const char *settings, const struct ids *text, in
     t->n_prompt = prompt > 0 ? prompt : t->prompt.n;
     is = is && before <= t->n_prompt && turn_take_answers(t, &answer, 1) == 0;
     ids_release(&answer.ids);
-    if (!is)
+    if (!is || !parse_settings(&t->settings, settings))
         return false;
     t->slid = prompt == 0;
     t->held_space = held != 0;

@@ -34,12 +34,17 @@ void turn_take_prompt(struct turn *t, struct prompt *p, const struct ids *text,
                       const struct answer *a);
 /* And what was drawn. */
 int turn_take_answers(struct turn *t, const struct answer *answers, int n);
+/* A setting as a line of a session file, "top_k: \"40\"". */
+int turn_format_setting(const struct setting *o, const struct settings *s, struct buf *out);
 /* A line for a session file, "# answer ...", that says which part of the text the newest turn's
  * answer is and how it was drawn; where the text does not begin with its prompt any more, two more
- * with the ids of both; none where that is too much, or nothing was drawn. */
-int turn_format(const struct turn *t, const struct ids *text, struct buf *out);
-/* Take it over from the beginning of a session's settings, for a turn behind this text, ids being
- * below n_vocab; false: there is none, or none for this text, and t is only to be released. */
+ * with the ids of both; and one for each setting that is another one now, with what it was. None
+ * where that is too much, or nothing was drawn. */
+int turn_format(const struct turn *t, const struct ids *text, const struct settings *now,
+                struct buf *out);
+/* Take it over from the beginning of a session's settings, which t has already, for a turn behind
+ * this text, ids being below n_vocab; false: there is none, or none for this text, or it had a
+ * setting that none can have, and t is only to be released. */
 bool turn_parse(struct turn *t, const char *settings, const struct ids *text, int n_vocab);
 /* The newest turn's prompt [*n], borrowed from it or from the text; p gets a copy. */
 const token_id *turn_prompt(const struct turn *t, const struct ids *text, size_t *n);

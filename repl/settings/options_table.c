@@ -313,6 +313,11 @@ bool option_per_line(const struct setting *o)
     return o->per_line;
 }
 
+bool option_in_session(const struct setting *o)
+{
+    return o->per_line || o->in_session;
+}
+
 const struct settings_table options_table = {
     .rows = table,
     .n = sizeof table / sizeof table[0],

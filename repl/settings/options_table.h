@@ -95,6 +95,8 @@ void settings_init(struct settings *s);
 
 /* settings_text.may_set of settings that come with a model: what a line of --jsonl may give too. */
 bool option_per_line(const struct setting *o);
+/* The same of a session's: how answers are made and gone on from. */
+bool option_in_session(const struct setting *o);
 
 /* The type of keys and values by a choice of cache_dtype, under weights of a type. */
 enum dtype cache_dtype_chosen(enum precision_choice choice, enum dtype weights);

@@ -2,6 +2,7 @@
  * whatever became of the text. */
 #include "repl/session/turn.h"
 
+#include "model/base/mem.h"
 #include "model/base/rng.h"
 #include "tests/lib/test.h"
 
@@ -167,7 +168,7 @@ static void a_line_brings_a_turn_back(void **state)
     add_some(&text, 12);
     t.settings.sampler.seed = UINT64_MAX;
     t.settings.sampler.draw = 2;
-    assert_ok(turn_format(&t, &text, &line));
+    assert_ok(turn_format(&t, &text, &t.settings, &line));
     assert_ok(buf_str(&line, "temperature: 1\n"));
     assert_true(turn_parse(&back, buf_text(&line), &text, VOCAB));
     assert_int_equal(back.n_before, 3);
@@ -189,6 +190,47 @@ static void a_line_brings_a_turn_back(void **state)
     ids_release(&text);
 }
 
+/* With the settings that it had, where the session has others by now; one that none can have, or
+ * that no answer goes by, is no session's. */
+static void a_line_brings_a_setting_back(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"top_k: \"-5\"", "threads: \"1\"", "no_such: \"1\"", "top_k"};
+    struct turn t = {.n_prompt = 7};
+    struct settings now;
+    struct buf line = {0};
+    settings_init(&now);
+    assert_ok(settings_copy(&t.settings, &now));
+    t.settings.sampler.top_k = 5;
+    t.settings.sampler.draw = 3;
+    mem_free(t.settings.generate.stop);
+    t.settings.generate.stop = mem_strdup("\n# answer's \"x\"");
+    add_some(&text, 12);
+    assert_ok(turn_format(&t, &text, &now, &line));
+    assert_ok(buf_str(&line, "top_k: \"9\"\n"));
+    assert_non_null(strstr(buf_text(&line), "\n# answer's top_k: \"5\"\n"));
+    for (size_t i = 0; i <= sizeof bad / sizeof *bad; i++) {
+        const bool good = i == sizeof bad / sizeof *bad;
+        struct turn back = {0};
+        struct buf lines = {0};
+        assert_ok(settings_copy(&back.settings, &now));
+        assert_ok(buf_printf(&lines, "%s%s%s", buf_text(&line), good ? "" : "# answer's ",
+                             good ? "" : bad[i]));
+        assert_int_equal(turn_parse(&back, buf_text(&lines), &text, VOCAB), good);
+        if (good) {
+            assert_int_equal(back.settings.sampler.top_k, 5);
+            assert_int_equal(back.settings.sampler.draw, 3);
+            assert_string_equal(back.settings.generate.stop, t.settings.generate.stop);
+            assert_true(back.settings.sampler.top_p == now.sampler.top_p);
+        }
+        turn_release(&back);
+        buf_release(&lines);
+    }
+    turn_release(&t);
+    buf_release(&line);
+    ids_release(&text);
+}
+
 /* The prompt and the answer of a text that was cut are lines of their own. */
 static void lines_bring_back_what_was_cut(void **state)
 {
@@ -198,12 +240,12 @@ static void lines_bring_back_what_was_cut(void **state)
     add_some(&text, 5);
     add_some(&t.prompt, 4);
     t.n_prompt = 4;
-    assert_ok(turn_format(&t, &text, &lines));
+    assert_ok(turn_format(&t, &text, &t.settings, &lines));
     assert_int_equal(lines.n, 0); /* nothing was drawn */
     struct answer answer = {0};
     add_some(&answer.ids, 9);
     assert_ok(turn_take_answers(&t, &answer, 1));
-    assert_ok(turn_format(&t, &text, &lines));
+    assert_ok(turn_format(&t, &text, &t.settings, &lines));
     assert_ok(buf_str(&lines, "temperature: 1\n"));
     assert_true(turn_parse(&back, buf_text(&lines), &text, VOCAB));
     assert_true(back.slid);
@@ -230,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(lengths_are_as_good_as_copies),
                                        cmocka_unit_test(a_turn_that_goes_on_has_no_ids),
                                        cmocka_unit_test(a_line_brings_a_turn_back),
+                                       cmocka_unit_test(a_line_brings_a_setting_back),
                                        cmocka_unit_test(lines_bring_back_what_was_cut)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -179,11 +179,12 @@ static int take_profiled_step(struct run *r)
     return rc;
 }
 
-/* As rank 0 says, which also says why a step did not go on. */
+/* As rank 0 says, which also says why a step did not go on. Where a new division failed it takes no
+ * more steps, and still wants the parts of a checkpoint. */
 static int follow_first(struct run *r)
 {
     int rc = 0;
-    for (enum run_order o; rc == 0 && (o = run_ranks_follow(r)) != ORDER_END;)
+    for (enum run_order o; (o = run_ranks_follow(r)) != ORDER_END;)
         if (o == ORDER_DIVIDE)
             rc = run_refit_step(r);
         else if (o == ORDER_PARTS)

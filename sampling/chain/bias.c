@@ -72,6 +72,8 @@ void biases_release(struct biases *b)
 
 void biases_apply(const struct biases *b, float *logit)
 {
-    for (size_t i = 0; i < b->n; i++)
-        logit[b->list[i].id] = fminf(logit[b->list[i].id] + b->list[i].bias, FLT_MAX);
+    for (size_t i = 0; i < b->n; i++) {
+        const float sum = logit[b->list[i].id] + b->list[i].bias;
+        logit[b->list[i].id] = sum > FLT_MAX ? FLT_MAX : sum; /* NaN stays */
+    }
 }

@@ -17,7 +17,8 @@ void penalize_repetition(float *logit, int *count, const token_id *text, size_t 
         if (!count[id])
             continue;
         float x = logit[id] > 0 ? logit[id] / repetition : logit[id] * repetition;
-        logit[id] = fminf(x - ((float)count[id] * frequency + presence), FLT_MAX);
+        x -= (float)count[id] * frequency + presence;
+        logit[id] = x > FLT_MAX ? FLT_MAX : x; /* NaN stays */
         count[id] = 0;
     }
 }

@@ -29,13 +29,13 @@ void show_text(struct showing *w, const char *bytes, size_t n)
                 return;
             shown = &w->wrapped;
         }
-        fwrite(shown->data, 1, shown->n, stdout);
+        term_write(shown->data, shown->n);
     } else {
         fwrite(bytes, 1, n, stdout);
+        fflush(stdout);
     }
     w->any = true;
     w->newline = bytes[n - 1] == '\n';
-    fflush(stdout);
 }
 
 /* Before an answer: late, as the status line may be drawn until its first text comes. */

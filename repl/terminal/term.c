@@ -1,5 +1,8 @@
 #include "repl/terminal/term.h"
 
+#include "repl/terminal/signals.h"
+
+#include <errno.h>
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +204,18 @@ void term_print(FILE *f, const char *text)
     term_visible(&safe, text, strlen(text));
     fputs(buf_text(&safe), f);
     buf_release(&safe);
+}
+
+void term_write(const char *bytes, size_t n)
+{
+    fflush(stdout);
+    while (n > 0 && signals_leaving() == 0) {
+        const ssize_t done = write(STDOUT_FILENO, bytes, n);
+        if (done < 0 && errno != EINTR)
+            return;
+        bytes += done > 0 ? done : 0;
+        n -= done > 0 ? (size_t)done : 0;
+    }
 }
 
 void term_hush(bool on)

@@ -57,6 +57,9 @@ size_t term_last_words(const char *text, size_t n, int columns);
 
 /* Print text, made visible. */
 void term_print(FILE *f, const char *text);
+/* Bytes to standard output, a terminal. What a signal cuts short goes on, as stdio does not: Ctrl-C
+ * loses no text of a slow terminal. SIGTERM and SIGHUP end it. */
+void term_write(const char *bytes, size_t n);
 
 /* While an answer runs, what is typed is kept for the prompt and not shown between. */
 void term_hush(bool on);

@@ -3,7 +3,14 @@
 
 #include "repl/terminal/term.h"
 
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 static void text_is_made_visible(void **state)
 {
@@ -30,10 +37,54 @@ static void text_is_made_visible(void **state)
     }
 }
 
+static void note_signal(int number)
+{
+    (void)number;
+}
+
+/* A reader for whom another waits, and is interrupted every millisecond. */
+static void what_a_signal_cuts_short_goes_on(void **state)
+{
+    (void)state;
+    enum { BYTES = 1 << 20, PART = 1 << 16 };
+    char *text = malloc(BYTES), part[PART];
+    int ends[2];
+    for (int i = 0; i < BYTES; i++)
+        text[i] = (char)('a' + i % 23);
+    assert_int_equal(pipe(ends), 0);
+    fflush(stdout);
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        sigaction(SIGALRM, &(struct sigaction){.sa_handler = note_signal}, NULL);
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        setitimer(ITIMER_REAL,
+                  &(struct itimerval){.it_interval.tv_usec = 1000, .it_value.tv_usec = 1000}, NULL);
+        printf("head ");
+        term_write(text, BYTES);
+        _exit(0);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], part, 5), 5);
+    assert_memory_equal(part, "head ", 5);
+    size_t at = 0;
+    for (ssize_t n; (n = read(ends[0], part, PART)) > 0; at += (size_t)n) {
+        assert_memory_equal(part, text + at, (size_t)n);
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+    assert_int_equal(at, BYTES);
+    waitpid(pid, NULL, 0);
+    close(ends[0]);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_made_visible),
+        cmocka_unit_test(what_a_signal_cuts_short_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -218,7 +218,8 @@ static void ask_for_short_slices(void)
         int32_t nice;
         uint32_t priority;
         uint64_t slice, deadline, period;
-    } a; /* struct sched_attr of sched_setattr(2), its first version */
+    } a = {0}; /* struct sched_attr of sched_setattr(2), its first version; valgrind does not know
+                  who fills it */
     static _Thread_local bool asked;
     if (asked)
         return;

@@ -3,6 +3,8 @@
 /* The commands of the table, each in the file of its family. */
 #include "repl/commands/command.h"
 
+struct prompt;
+
 enum { NEXT_SHOWN = 20 }; /* tokens, of :next and logits */
 
 int cmd_load(struct repl *r, const struct call *c);
@@ -16,6 +18,9 @@ int cmd_undo(struct repl *r, const struct call *c);
 int cmd_continue(struct repl *r, const struct call *c);
 int cmd_why(struct repl *r, const struct call *c);
 int cmd_next(struct repl *r, const struct call *c);
+/* The most likely tokens after p, of logits [V], which may be changed: what :next shows, and logits
+ * where a person looks at it. */
+int next_show(const struct repl *r, const struct prompt *p, float *logits, int max);
 int cmd_tokens(struct repl *r, const struct call *c);
 int cmd_logits(struct repl *r, const struct call *c);
 int cmd_generate(struct repl *r, const struct call *c);

@@ -68,17 +68,20 @@ static int read_next(struct repl *r, struct prompt *p, float *logits, const char
     return rc;
 }
 
-static int show_next(const struct repl *r, const struct prompt *p, float *logits,
-                     struct alternative *list, int max)
+int next_show(const struct repl *r, const struct prompt *p, float *logits, int max)
 {
     const struct settings *s = &r->options.settings;
     const struct tokenizer *t = r->model->tokenizer;
+    const int V = r->model->config.n_vocab, most = max < V ? max : V;
     struct chances_look look;
     struct chooser by;
     struct buf head = {0}, out = {0};
+    struct alternative *list = mem_array((size_t)most, sizeof *list);
     chances_look(&look, stdout);
     chooser_init(&by, s);
-    int n = explain_next(list, max, logits, r->model, &p->ids, p->held_space, &by, s);
+    int n = list == NULL
+                ? ERR_NOMEM
+                : explain_next(list, most, logits, r->model, &p->ids, p->held_space, &by, s);
     int rc = n < 0 ? n : 0;
     if (rc == 0)
         rc = buf_str(&head, "after ");
@@ -100,6 +103,7 @@ static int show_next(const struct repl *r, const struct prompt *p, float *logits
     progress_wipe();
     if (rc == 0)
         pager_show(out.data, out.n);
+    mem_free(list);
     buf_release(&head);
     buf_release(&out);
     return rc;
@@ -111,23 +115,19 @@ int cmd_next(struct repl *r, const struct call *c)
     const char *text = c->text;
     struct prompt p = {0};
     int rc = take_count(r, &text), max = r->options.settings.call.top;
-    max = max == 0 ? NEXT_SHOWN : max;
     if (text[strspn(text, " \t")] == '\0')
         text = ""; /* spaces are typed by accident: the text so far */
-    max = max < V ? max : V;
     float *logits = mem_array((size_t)V, sizeof *logits);
-    struct alternative *list = mem_array((size_t)max, sizeof *list);
-    if (rc == 0 && (logits == NULL || list == NULL))
+    if (rc == 0 && logits == NULL)
         rc = ERR_NOMEM;
     if (rc == 0)
         rc = repl_ready(r, 1);
     if (rc == 0)
         rc = read_next(r, &p, logits, text);
     if (rc == 0)
-        rc = show_next(r, &p, logits, list, max);
+        rc = next_show(r, &p, logits, max == 0 ? NEXT_SHOWN : max);
     progress_wipe();
     prompt_release(&p);
     mem_free(logits);
-    mem_free(list);
     return rc;
 }

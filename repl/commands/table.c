@@ -43,7 +43,7 @@ const struct command command_table[] = {
 {.name = "logits", .group = "Text", .arguments = "[TEXT]", .flags = IN_SHELL | NEEDS_MODEL | TAKES_TEXT,
  .options = "ids all out force top", .run = cmd_logits,
  .summary = "the most likely next tokens, or all logits",
- .help = "Print the most likely next tokens after TEXT, read as a prompt is, or after token IDs as they are, and write all logits to a NumPy file.",
+ .help = "Print the most likely next tokens after TEXT, read as a prompt is, or after token IDs as they are, and write all logits to a NumPy file. At a terminal as :next shows them; in a pipe one a line: ID, logit, probability by the model alone, and the token in quotes.",
  .examples = "logits \"My name is\"\nlogits --ids 3666,1438,318 --all --out logits.npy",
  .related = "tokens generate why"},
 {.name = "tokens", .group = "Text", .arguments = "[TEXT]", .flags = BOTH | TAKES_TEXT | LISTS, .run = cmd_tokens,

@@ -59,14 +59,13 @@ static int take_text(const struct call *c, struct buf *out)
 
 /* What the user gave: --ids as they are, or the text, or standard input; a text begins as a prompt
  * does, and keeps its last space. */
-static int take_input_ids(struct repl *r, const struct call *c, struct ids *out)
+static int take_input(struct repl *r, const struct call *c, struct prompt *out)
 {
     const struct settings *s = &r->options.settings;
     const char *ids = s->call.ids;
     if (ids != NULL && *ids != '\0')
-        return c->n == 0 ? parse_ids(out, ids)
+        return c->n == 0 ? parse_ids(&out->ids, ids)
                          : err_set(ERR_RANGE, "give a text or --ids, not both");
-    struct prompt p = {0};
     struct buf text = {0};
     int rc = take_text(c, &text);
     struct generate_config g = s->generate;
@@ -74,11 +73,8 @@ static int take_input_ids(struct repl *r, const struct call *c, struct ids *out)
     if (rc == 0 && r->model->tokenizer == NULL)
         rc = err_set(ERR_MISSING, "the model has no tokenizer files: give --ids 1,2,3");
     if (rc == 0)
-        rc = prompt_encode(&p, r->model, &g, buf_text(&text), text.n);
-    if (rc == 0)
-        rc = ids_add(out, p.ids.data, p.ids.n);
+        rc = prompt_encode(out, r->model, &g, buf_text(&text), text.n);
     buf_release(&text);
-    prompt_release(&p);
     return rc;
 }
 
@@ -208,10 +204,10 @@ static int write_npy(struct repl *r, const struct ids *ids, const float *last, c
     return rc;
 }
 
-static void show_top_tokens(const struct repl *r, const float *logits)
+/* One a line, of the model's own probabilities. */
+static void list_top_tokens(const struct repl *r, const float *logits, int most)
 {
-    const int V = r->model->config.n_vocab, asked = r->options.settings.call.top;
-    const int most = asked > 0 ? asked : NEXT_SHOWN;
+    const int V = r->model->config.n_vocab;
     float top = sampling_kernels()->max(logits, (size_t)V);
     double sum = sampling_kernels()->exp_sum(NULL, logits, (size_t)V, top, 1.0f);
     float below = INFINITY;
@@ -237,26 +233,29 @@ static void show_top_tokens(const struct repl *r, const float *logits)
 
 int cmd_logits(struct repl *r, const struct call *c)
 {
-    struct ids ids = {0};
+    struct prompt p = {0};
     const char *path = r->options.settings.call.out;
+    const int asked = r->options.settings.call.top, most = asked > 0 ? asked : NEXT_SHOWN;
     float *logits = mem_array((size_t)r->model->config.n_vocab, sizeof *logits);
     if (logits == NULL)
         return ERR_NOMEM;
-    int rc = take_input_ids(r, c, &ids);
+    int rc = take_input(r, c, &p);
     if (rc == 0)
         rc = repl_ready(r, 1);
     if (rc == 0)
-        rc = engine_check_ids(&r->engine, ids.data, ids.n);
-    if (rc == 0 && ids.n == 0)
+        rc = engine_check_ids(&r->engine, p.ids.data, p.ids.n);
+    if (rc == 0 && p.ids.n == 0)
         rc = err_set(ERR_RANGE, "an empty text has no next token; give a text or --ids 1,2,3");
     if (rc == 0)
-        rc = explain_logits(logits, &r->engine, &ids, progress_show());
+        rc = explain_logits(logits, &r->engine, &p.ids, progress_show());
     if (rc == 0 && path != NULL && *path != '\0')
-        rc = write_npy(r, &ids, logits, path);
+        rc = write_npy(r, &p.ids, logits, path);
     progress_wipe();
-    if (rc == 0)
-        show_top_tokens(r, logits);
-    ids_release(&ids);
+    if (rc == 0 && isatty(STDOUT_FILENO) == 1 && r->model->tokenizer != NULL)
+        rc = next_show(r, &p, logits, most);
+    else if (rc == 0)
+        list_top_tokens(r, logits, most);
+    prompt_release(&p);
     mem_free(logits);
     return rc;
 }
@@ -266,7 +265,7 @@ int cmd_generate(struct repl *r, const struct call *c)
     const struct settings *s = &r->options.settings;
     const char *given = s->call.ids;
     struct buf text = {0};
-    struct ids ids = {0};
+    struct prompt p = {0};
     int rc = 0;
     if (r->model->tokenizer == NULL && s->call.output == OUTPUT_TEXT && !s->batch.jsonl)
         return gpt2_vocab_is(&r->model->config)
@@ -274,14 +273,14 @@ int cmd_generate(struct repl *r, const struct call *c)
                    : err_set(ERR_MISSING, "the model has no tokenizer files to show answers as "
                                           "text; --output ids prints their IDs");
     if (given != NULL && *given != '\0') {
-        if ((rc = take_input_ids(r, c, &ids)) == 0)
-            rc = answer_ids(r, &ids);
+        if ((rc = take_input(r, c, &p)) == 0)
+            rc = answer_ids(r, &p.ids);
     } else {
         rc = take_text(c, &text);
         if (rc == 0)
             rc = answer_prompt(r, buf_text(&text), text.n);
     }
     buf_release(&text);
-    ids_release(&ids);
+    prompt_release(&p);
     return rc;
 }

@@ -57,11 +57,11 @@ FUZZERS := $(wildcard tests/fuzz/fuzz_*.c)
 
 FLAGS_release := -O2 -g
 FLAGS_debug   := -Og -g3
-FLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+FLAGS_asan    := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # Of what computes. In -O1 a tile's registers are arrays in memory, each access of which is checked;
-# portable tiles are too, and take minutes to compile in -O2.
-KERNELS_release := -O3
-KERNELS_asan     = $(if $(filter %portable.o,$@),,-O2)
+# portable lanes are too, and take long to compile beyond these.
+KERNELS_release  = $(if $(filter %portable.o,$@),,-O3)
+KERNELS_asan     = $(if $(filter %portable.o,$@),,-O2) -fno-sanitize=pointer-overflow
 # -ffp-contract=off: every fused multiply-add is written as one, so that all
 # instruction sets give the same bits.
 CFLAGS  := -std=c17 -D_GNU_SOURCE -I. -fopenmp -pthread -ffp-contract=off -fno-math-errno -MMD -MP \
@@ -92,6 +92,8 @@ endif
 # Where the model that ships and the parts are looked for when they are not beside the program.
 $(OUT)/weights/bundled/bundled.o $(OUT)/model/base/part.o: CFLAGS += -DPREFIX='"$(PREFIX)"'
 $(OUT)/model/kernels/%.o $(OUT)/sampling/%.o $(OUT)/train/optim/%.o $(OUT)/model/base/rng.o: CFLAGS += $(KERNELS_$(BUILD))
+# Lanes that are values of 64 bytes, which no function takes that is not inlined.
+$(OUT)/model/kernels/kernels_portable.o: CFLAGS += -Wno-psabi
 # One file each may use an instruction set; the table in kernels.c chooses at run time.
 $(OUT)/model/kernels/kernels_avx2.o: CFLAGS += -mavx2 -mfma -mf16c
 $(OUT)/model/kernels/kernels_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c

@@ -13,33 +13,39 @@ struct weights {
     int col; /* where the tile begins in q8 */
 };
 
-LANES float read_weight(const struct weights *w, int k, int n)
+/* 16 columns of row k from column n on. */
+LANES struct v16 read_weights(const struct weights *w, int k, int n)
 {
     const size_t at = (size_t)k * w->ld + (size_t)n;
     if (w->f32 != NULL)
-        return w->f32[at];
+        return v_load(w->f32 + at);
     if (w->f16 != NULL)
-        return half_to_f32(w->f16[at]);
+        return v_load_half(w->f16 + at);
     if (w->i8 != NULL)
-        return (float)w->i8[at];
+        return v_load_i8(w->i8 + at);
     const struct q8_panel *block = &w->q8[k / Q8_BLOCK];
-    return half_to_f32(block->d[w->col + n]) * (float)block->q[k % Q8_BLOCK][w->col + n];
+    return v_mul(v_load_half(block->d + w->col + n),
+                 v_load_i8(block->q[k % Q8_BLOCK] + w->col + n));
 }
 
-/* One element of W at a time, widened once for all rows. */
+/* 16 elements of W at a time, widened once for all rows. */
 LANES void multiply_tile(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,
                          const struct weights w, int K, int cols, float *wide)
 {
-    for (int r = 0; fresh && r < R; r++)
-        memset(acc + r * ldacc, 0, (size_t)cols * sizeof *acc);
-    for (int k = 0; k < K; k++)
-        for (int n = 0; n < cols; n++) {
-            float v = read_weight(&w, k, n);
+    for (int n = 0; n < cols; n += LANES_N) {
+        struct v16 sum[TILE_MAX_ROWS]; /* also the reference for sets with larger tiles */
+        for (int r = 0; r < R; r++)
+            sum[r] = fresh ? v_set(0) : v_load(acc + r * ldacc + n);
+        for (int k = 0; k < K; k++) {
+            const struct v16 v = read_weights(&w, k, n);
             for (int r = 0; r < R; r++)
-                acc[r * ldacc + n] = fmaf(x[(size_t)k * ldx + (size_t)r], v, acc[r * ldacc + n]);
+                sum[r] = v_fma(v_set(x[(size_t)k * ldx + (size_t)r]), v, sum[r]);
             if (wide != NULL)
-                *wide++ = v;
+                v_store(wide + (size_t)k * (size_t)cols + n, v);
         }
+        for (int r = 0; r < R; r++)
+            v_store(acc + r * ldacc + n, sum[r]);
+    }
 }
 
 static void tile_f16(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, int R,

@@ -1,6 +1,7 @@
 #ifndef PRATTLE_MODEL_KERNELS_LANES_PORTABLE_H
 #define PRATTLE_MODEL_KERNELS_LANES_PORTABLE_H
-/* lanes.h in plain C: the reference for the other two forms. */
+/* lanes.h in plain C and the vector types of gcc and clang, which are cut into whatever registers
+ * there are: the reference for the other two forms. */
 #include "model/base/half.h"
 #include "model/kernels/lanes_define.h"
 
@@ -8,8 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
+typedef float float_lanes __attribute__((vector_size(64)));
+typedef int32_t int_lanes __attribute__((vector_size(64)));
 struct v16 {
-    float f[LANES_N];
+    float_lanes f;
 };
 struct d16 {
     double d[LANES_N];
@@ -21,13 +24,24 @@ struct d16 {
         out.f[i] = (expression);                                                                   \
     return out
 
+LANES struct v16 v_of_bits(int_lanes bits)
+{
+    return (struct v16){(float_lanes)bits};
+}
+/* Where the condition, all or none of a lane's bits, is true x, else y. */
+LANES struct v16 v_choose(int_lanes condition, struct v16 x, struct v16 y)
+{
+    return v_of_bits(((int_lanes)x.f & condition) | ((int_lanes)y.f & ~condition));
+}
 LANES struct v16 v_set(float a)
 {
-    V_EACH(a);
+    return (struct v16){{a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a}};
 }
 LANES struct v16 v_load(const float *p)
 {
-    V_EACH(p[i]);
+    struct v16 out;
+    memcpy(&out, p, sizeof out);
+    return out;
 }
 LANES struct v16 v_load_n(const float *p, int n)
 {
@@ -35,11 +49,11 @@ LANES struct v16 v_load_n(const float *p, int n)
 }
 LANES void v_store_n(float *p, struct v16 a, int n)
 {
-    memcpy(p, a.f, (size_t)n * sizeof *p);
+    memcpy(p, &a.f, (size_t)n * sizeof *p);
 }
 LANES void v_store(float *p, struct v16 a)
 {
-    memcpy(p, a.f, sizeof a.f);
+    memcpy(p, &a.f, sizeof a.f);
 }
 LANES struct v16 v_load_half_n(const uint16_t *p, int n)
 {
@@ -65,35 +79,58 @@ LANES void v_store_half_n(uint16_t *p, struct v16 a, int n)
 }
 LANES struct v16 v_add(struct v16 a, struct v16 b)
 {
-    V_EACH(a.f[i] + b.f[i]);
+    return (struct v16){a.f + b.f};
 }
 LANES struct v16 v_sub(struct v16 a, struct v16 b)
 {
-    V_EACH(a.f[i] - b.f[i]);
+    return (struct v16){a.f - b.f};
 }
 LANES struct v16 v_mul(struct v16 a, struct v16 b)
 {
-    V_EACH(a.f[i] * b.f[i]);
+    return (struct v16){a.f * b.f};
 }
 LANES struct v16 v_div(struct v16 a, struct v16 b)
 {
-    V_EACH(a.f[i] / b.f[i]);
+    return (struct v16){a.f / b.f};
 }
 LANES struct v16 v_sqrt(struct v16 a)
 {
     V_EACH(sqrtf(a.f[i]));
 }
+/* With one rounding. Where the processor has no instruction for it that the compiler may use, fmaf
+ * is a call, and often a slow one. In float64 a product of floats is exact; to round a sum there
+ * and again to float32 is to round it once, unless it falls halfway between two floats or the float
+ * is subnormal: those are fmaf's. */
 LANES struct v16 v_fma(struct v16 a, struct v16 b, struct v16 c)
 {
+#ifdef __FP_FAST_FMAF
     V_EACH(fmaf(a.f[i], b.f[i], c.f[i]));
+#else
+    struct v16 out;
+    unsigned halfway = 0, subnormal = 0;
+    for (int i = 0; i < LANES_N; i++) {
+        const double s = (double)a.f[i] * (double)b.f[i] + (double)c.f[i];
+        uint64_t bits;
+        memcpy(&bits, &s, sizeof bits);
+        halfway |= ((uint32_t)bits & 0x1fffffffu) == 0x10000000u;
+        out.f[i] = (float)s;
+    }
+    /* And the smallest that is not, which a subnormal may have been rounded to. */
+    for (int i = 0; i < LANES_N; i++)
+        subnormal |= (float_bits(out.f[i]) & 0x7fffffffu) - 1 < 0x800000u;
+    if (halfway | subnormal)
+        for (int i = 0; i < LANES_N; i++)
+            out.f[i] = fmaf(a.f[i], b.f[i], c.f[i]);
+    return out;
+#endif
 }
 LANES struct v16 v_max(struct v16 a, struct v16 b)
 {
-    V_EACH(a.f[i] > b.f[i] ? a.f[i] : b.f[i]);
+    return v_choose(a.f > b.f, a, b);
 }
 LANES struct v16 v_min(struct v16 a, struct v16 b)
 {
-    V_EACH(a.f[i] < b.f[i] ? a.f[i] : b.f[i]);
+    return v_choose(a.f < b.f, a, b);
 }
 LANES struct v16 v_keep(struct v16 a, int n, struct v16 other)
 {
@@ -101,7 +138,7 @@ LANES struct v16 v_keep(struct v16 a, int n, struct v16 other)
 }
 LANES struct v16 v_if_greater(struct v16 x, struct v16 y, struct v16 a, struct v16 b)
 {
-    V_EACH(x.f[i] > y.f[i] ? a.f[i] : b.f[i]);
+    return v_choose(x.f > y.f, a, b);
 }
 LANES unsigned v_at_least(struct v16 a, struct v16 b)
 {
@@ -112,11 +149,11 @@ LANES unsigned v_at_least(struct v16 a, struct v16 b)
 }
 LANES struct v16 v_abs(struct v16 a)
 {
-    V_EACH(fabsf(a.f[i]));
+    return v_of_bits((int_lanes)a.f & 0x7fffffff);
 }
 LANES struct v16 v_copysign(struct v16 size, struct v16 sign)
 {
-    V_EACH(copysignf(size.f[i], sign.f[i]));
+    return v_of_bits(((int_lanes)size.f & 0x7fffffff) | ((int_lanes)sign.f & ~0x7fffffff));
 }
 LANES uint32_t v_largest_bits(struct v16 a, struct v16 b)
 {
@@ -130,7 +167,7 @@ LANES uint32_t v_largest_bits(struct v16 a, struct v16 b)
 }
 LANES struct v16 v_power_below(struct v16 a)
 {
-    V_EACH(float_of_bits(float_bits(a.f[i]) & 0x7f800000u));
+    return v_of_bits((int_lanes)a.f & 0x7f800000);
 }
 LANES void v_powers(struct v16 t, struct v16 base, struct v16 *first, struct v16 *second)
 {

@@ -545,6 +545,59 @@ static void test_extremes(void **state)
     }
 }
 
+/* ---- the multiply-add ---- */
+
+/* Operands whose sum is all but halfway between two floats, so that rounding it to float64 on the
+ * way changes it; also among subnormals and where floats end. */
+static void near_halfway(float *a, float *b, float *c)
+{
+    static const int exponents[] = {0, 1, 60, -60, 126, 127, -126, -130, -148};
+    const int e = exponents[random_bits() % 9];
+    const float odd = 1 + 0x1p-23f * (float)(random_bits() % 4);
+    *c = ldexpf(random_bits() & 1 ? odd : -odd, e);
+    if (random_bits() % 8 == 0)
+        *c = copysignf(FLT_MAX, *c);
+    const int half = (fabsf(*c) >= FLT_MIN ? ilogbf(*c) - 23 : -149) - 1;
+    const float sign = random_bits() & 1 ? 1 : -1;
+    *a = sign * ldexpf(1 + 0x1p-23f * (float)(random_bits() % 3), half / 2);
+    *b = ldexpf(1 - 0x1p-23f * (float)(random_bits() % 3), half - half / 2);
+}
+
+/* acc + x w in every lane, rounded once, as fmaf does; twice would be seen. */
+static void test_multiply_add(void **state)
+{
+    (void)state;
+    int told_apart = 0;
+    for (int round = 0; round < 4000; round++) {
+        float a, w[16], sum[16], got[16], want[16];
+        for (int l = 0; l < 16; l++) {
+            float x;
+            if (round % 3 > 0) {
+                x = l == 0 ? value((enum fill)(round % N_FILLS)) : a;
+                w[l] = value((enum fill)((round / 3 + l) % N_FILLS));
+                sum[l] = value((enum fill)((round / 5 + l) % N_FILLS));
+            } else {
+                near_halfway(&x, &w[l], &sum[l]);
+                if (l > 0) { /* x is for all lanes: its power of two goes into w */
+                    w[l] *= x / a;
+                    x = a;
+                }
+            }
+            a = x;
+            want[l] = fmaf(a, w[l], sum[l]);
+            told_apart +=
+                want[l] != (float)((double)a * (double)w[l] + (double)sum[l]) && !isnan(want[l]);
+        }
+        for (int table = 0; kernels_nth(table) != NULL; table++) {
+            memcpy(got, sum, sizeof got);
+            kernels_nth(table)->matrix.tile_f32(got, 16, false, &a, 1, 1, w, 16, 1, 16, NULL,
+                                                (struct prefetch){0});
+            expect_floats("acc + x w", kernels_nth(table), got, want, 16);
+        }
+    }
+    assert_true(told_apart > 100);
+}
+
 /* ---- matrices ---- */
 
 struct product {
@@ -815,12 +868,13 @@ static void test_peak_and_blas(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables),    cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_halves),    cmocka_unit_test(test_tiles),
-        cmocka_unit_test(test_exp),       cmocka_unit_test(test_activations),
-        cmocka_unit_test(test_extremes),  cmocka_unit_test(test_panel_rows),
-        cmocka_unit_test(test_linear),    cmocka_unit_test(test_fill),
-        cmocka_unit_test(test_attention), cmocka_unit_test(test_peak_and_blas),
+        cmocka_unit_test(test_tables),        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_halves),        cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_exp),           cmocka_unit_test(test_activations),
+        cmocka_unit_test(test_extremes),      cmocka_unit_test(test_panel_rows),
+        cmocka_unit_test(test_multiply_add),  cmocka_unit_test(test_linear),
+        cmocka_unit_test(test_fill),          cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_peak_and_blas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

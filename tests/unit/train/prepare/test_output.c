@@ -1,6 +1,5 @@
 /* The files of prepare and convert beside what is there. */
 #include "tests/lib/data_set.h"
-#include "tests/lib/thin.h"
 
 #include "train/prepare/convert.h"
 
@@ -90,24 +89,14 @@ static void llmc_refuses_what_it_cannot_count(void **state)
 {
     (void)state;
     struct output o;
-    struct convert_report said;
     const token_id ids[2] = {1, 2};
-    char *out = data_path("big.bin"), *in = data_path("sparse.bin");
+    char *out = data_path("big.bin");
     assert_ok(output_open(&o, OUTPUT_LLMC, out, 257, TOKEN_NONE, true));
     o.n_tokens = INT32_MAX - 1;
     assert_ok(output_add_ids(&o, ids, 1));
     assert_fails(output_add_ids(&o, ids, 1), ERR_RANGE,
                  "2147483648 tokens are more than the 2147483647 that a file of llm.c can have");
     output_abandon(&o);
-    /* All of so many take their time. */
-    if (!THIN) {
-        data_text("sparse.bin", "ab");
-        assert_ok(truncate(in, ((off_t)1 << 32) + 2));
-        assert_fails(convert_run(&said, OUTPUT_LLMC, in, out, NULL, true, NULL), ERR_RANGE,
-                     "2147483649 tokens are more than");
-        assert_ok(unlink(in));
-    }
-    mem_free(in);
     mem_free(out);
 }
 

@@ -17,8 +17,8 @@
  * A sum is over what is divided, and a chain (product.h): it goes from process to process, each of
  * which goes on with its own terms, and from the last to all. So its order is that of one process,
  * and so are the bits, but with OpenBLAS's products; partial sums that are added afterwards would
- * have others. With inputs gathered instead, a process would need two parts of each matrix: columns,
- * and rows for the gradients of inputs.
+ * have others. With inputs gathered instead, a process would need two parts of each matrix:
+ * columns, and rows for the gradients of inputs.
  *
  * The rows of a sum go in blocks, so that a process works on one while others work on those before
  * and behind it. That of c_attn's dx goes round three times, for the columns of queries, keys and

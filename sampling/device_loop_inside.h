@@ -17,8 +17,8 @@ struct device_loop {
     int max_steps, max_events;
     char *scratch; /* [threads][scratch_bytes], for sampler_use */
     size_t scratch_bytes;
-    struct drawn *drawn;      /* [n_slots], by this step */
-    struct draft **drafts;    /* [n_drafts] of this step, that the drafter makes */
+    struct drawn *drawn;   /* [n_slots], by this step */
+    struct draft **drafts; /* [n_drafts] of this step, that the drafter makes */
     int n_drafts;
     struct token_event *ring; /* [max_events], written by the team, read by the caller */
     size_t n_written, n_read;

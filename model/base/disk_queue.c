@@ -170,8 +170,8 @@ int disk_queue_run(struct disk_queue *q, struct disk_piece *p)
 
 /* ---- how fast ---- */
 
-/* Both ways take turns, each on parts of its own; of those that go through the cache, what the cache
- * has is dropped before, since it will not have it when memory is short. */
+/* Both ways take turns, each on parts of its own; of those that go through the cache, what the
+ * cache has is dropped before, since it will not have it when memory is short. */
 enum { TRIAL_BYTES = 32 << 20, TRIALS = 6 };
 
 int disk_queue_measure(struct disk_queue *q, struct disk_file *f, uint64_t first, uint64_t last,

@@ -11,7 +11,8 @@
 char *file_visible(const char *s);
 /* s in out [n], n >= 8. With less than 48 bytes a cut text ends in "..." alone. Returns out. */
 const char *file_show(char *out, size_t n, const char *s);
-/* A path as a word to type, in quotes where a shell or the prompt would take it apart. Returns out. */
+/* A path as a word to type, in quotes where a shell or the prompt would take it apart. Returns out.
+ */
 const char *file_word(char *out, size_t n, const char *path);
 /* s in at most 120 bytes of a buffer that this thread's fourth call after this one reuses: for
  * values in err_set. */

@@ -8,16 +8,11 @@
 const char *origin_name(enum origin o)
 {
     static const char *const names[N_ORIGINS] = {
-        [ORIGIN_BUILT_IN] = "built in",
-        [ORIGIN_PRESET] = "preset",
-        [ORIGIN_FILE] = "file",
-        [ORIGIN_USER_FILE] = "settings file",
-        [ORIGIN_MODEL] = "model",
-        [ORIGIN_CHECKPOINT] = "checkpoint",
-        [ORIGIN_LEFT_OUT] = "left out",
-        [ORIGIN_COMMAND_LINE] = "command line",
-        [ORIGIN_SET] = ":set",
-        [ORIGIN_CALL] = "this command",
+        [ORIGIN_BUILT_IN] = "built in", [ORIGIN_PRESET] = "preset",
+        [ORIGIN_FILE] = "file",         [ORIGIN_USER_FILE] = "settings file",
+        [ORIGIN_MODEL] = "model",       [ORIGIN_CHECKPOINT] = "checkpoint",
+        [ORIGIN_LEFT_OUT] = "left out", [ORIGIN_COMMAND_LINE] = "command line",
+        [ORIGIN_SET] = ":set",          [ORIGIN_CALL] = "this command",
         [ORIGIN_LINE] = "this line",
     };
     return names[o];

@@ -217,8 +217,8 @@ static int show_other_tokenizer(const struct token_note *note, const struct data
         return rc;
     snprintf(text, sizeof text,
              t->n_vocab == 0 ? "the ids are of the tokenizer of %s, which is not there now or "
-                                    "has changed"
-                                  : "the ids are of another tokenizer, that of %s",
+                               "has changed"
+                             : "the ids are of another tokenizer, that of %s",
              file_show(shown, sizeof shown, note->name));
     wrap_row("look at", text);
     return 0;

@@ -14,7 +14,8 @@ bool plain_command(char out[PLAIN_COMMAND_BYTES], const char *line);
  * lines have them, a colon begins only a command that there is.
  */
 const char *plain_colon(const char *line);
-/* Behind the slash of "/set top_k 3", as other programs have commands; NULL: the line is a prompt. */
+/* Behind the slash of "/set top_k 3", as other programs have commands; NULL: the line is a prompt.
+ */
 const char *plain_slash(const char *line);
 /* The prompt of a line that begins with "::": behind both before such a word, else behind one. */
 const char *plain_prompt(const char *line);

@@ -29,15 +29,16 @@ enum output_choice { OUTPUT_TEXT, OUTPUT_IDS };
 enum help_format { HELP_MAN = TABLE_JSON + 1, HELP_BASH };
 
 struct device_settings {
-    char *model; /* path, bundled, random:NAME or a name on the Hub; "": none; as built in the one that ships */
+    char *model; /* path, bundled, random:NAME or a name on the Hub; "": none; as built in the one
+                    that ships */
     char *lora;  /* folder of an adapter for it; "": none */
     int dtype;   /* enum precision_choice; AUTO: fp16 in memory, or q8 as in the file;
                     in files the file's own */
-    int cache_dtype; /* enum precision_choice; AUTO: fp16, or fp32 with weights in fp32 */
+    int cache_dtype;  /* enum precision_choice; AUTO: fp16, or fp32 with weights in fp32 */
     float cache_size; /* GB of the panel cache; 0: none */
     float memory;     /* GB that the program may take; 0: what is available */
     int phased;       /* enum phased (weights/panel_stream.h) */
-    int threads; /* 0: one a CPU */
+    int threads;      /* 0: one a CPU */
     bool pin;
     char *kernels;
     bool offline; /* nothing is downloaded */
@@ -66,7 +67,7 @@ struct call_settings {
     int format; /* enum table_format, or of help enum help_format */
     struct bpe_train_config bpe;
     int other_dtype, other_cache_dtype; /* enum precision_choice; AUTO: as dtype, cache_dtype */
-    int last; /* results of eval history */
+    int last;                           /* results of eval history */
     bool all, force, compat, plan, json, help, version;
 };
 

@@ -1,8 +1,8 @@
 #ifndef PRATTLE_REPL_TERMINAL_SIGNALS_H
 #define PRATTLE_REPL_TERMINAL_SIGNALS_H
 /*
- * Ctrl-C stops what is running, by interrupt_raise (model/base/progress.h); SIGTERM and SIGHUP stop it and ask to leave. SIGINT and SIGHUP
- * that were ignored when the program began (nohup) stay so.
+ * Ctrl-C stops what is running, by interrupt_raise (model/base/progress.h); SIGTERM and SIGHUP stop
+ * it and ask to leave. SIGINT and SIGHUP that were ignored when the program began (nohup) stay so.
  */
 #include <stdbool.h>
 

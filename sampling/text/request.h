@@ -104,8 +104,9 @@ struct generate_request {
                                   reads what is new; NULL: one of the scheduler's */
     const struct sampler_config *sampler;   /* NULL: the scheduler's */
     const struct generate_config *generate; /* NULL: the scheduler's */
-    bool own_draw;          /* the draw is its sampler's, whatever its position in the input */
-    bool elsewhere; /* it is only counted: its answers, of which others draw differently, stay empty */
+    bool own_draw;  /* the draw is its sampler's, whatever its position in the input */
+    bool elsewhere; /* it is only counted: its answers, of which others draw differently, stay empty
+                     */
     struct answer *answers; /* [num_return_sequences], the caller's; NULL: the scheduler's */
     int rc;                 /* not 0: it fails with this code and the message error, in its turn */
     const char *error;

@@ -29,9 +29,8 @@ static const struct yaml_item *item_of(const char *section, const char *name)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct yaml_shape shapes[] = {{0},
-                                        {.sections = true, .lists = true},
-                                        {.sections = true, .lists = true, .item = item_of}};
+    const struct yaml_shape shapes[] = {
+        {0}, {.sections = true, .lists = true}, {.sections = true, .lists = true, .item = item_of}};
     for (int i = 0; i < 3; i++) {
         size_t bytes = 0;
         err_clear();

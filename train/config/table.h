@@ -30,7 +30,7 @@ struct training_section {
     float dropout;                             /* -1: as the model's config */
     float embd_pdrop, attn_pdrop, resid_pdrop; /* -1: as dropout */
     int precision; /* enum dtype of weights, gradients and activations: DTYPE_F32, DTYPE_F16 */
-    int matmul_precision; /* enum product_factors */
+    int matmul_precision;    /* enum product_factors */
     double loss_scaling;     /* of the first step; 0: as the precision needs it */
     int auto_loss_scaling;   /* 0: in float16, 1 on, 2 off */
     int loss_scaling_growth; /* steps without overflow after which it doubles */
@@ -39,17 +39,18 @@ struct training_section {
 };
 enum elastic { ELASTIC_AUTO, ELASTIC_ON, ELASTIC_OFF };
 struct execution_section {
-    int replicas; /* of the model, each a process or a pipeline of processes */
+    int replicas;            /* of the model, each a process or a pipeline of processes */
     char *layers_per_device; /* of a pipeline, as "4,4,4" (train/parallel/layout.h); "none" */
-    int virtual_stages;  /* chunks of the layers of each process of a pipeline */
-    int tensor_parallel; /* processes that share heads, columns and the vocabulary (model/shard.h) */
+    int virtual_stages;      /* chunks of the layers of each process of a pipeline */
+    int tensor_parallel;  /* processes that share heads, columns and the vocabulary (model/shard.h)
+                           */
     bool rts_activations; /* these have inputs of recomputed layers in parts (step/input_parts.h) */
-    int zero;     /* 1: the optimizer's state is divided among them, 2: gradients too */
-    bool half_partials; /* sums of gradient blocks in 16 bits (train/step/half_partials.h) */
-    char *hosts;  /* the hostfile for mpirun; "": this host */
-    int elastic;  /* enum elastic: without a process that is lost the others go on */
-    int matrices;                       /* enum product_engine */
-    char *recompute;                    /* "none", "all", "layers", or a list as "0,2,4-11" */
+    int zero;             /* 1: the optimizer's state is divided among them, 2: gradients too */
+    bool half_partials;   /* sums of gradient blocks in 16 bits (train/step/half_partials.h) */
+    char *hosts;          /* the hostfile for mpirun; "": this host */
+    int elastic;          /* enum elastic: without a process that is lost the others go on */
+    int matrices;         /* enum product_engine */
+    char *recompute;      /* "none", "all", "layers", or a list as "0,2,4-11" */
     int serialized_seq_len;             /* positions whose logits exist at once; 0: as fits */
     int embedding_serialization_factor; /* the vocabulary in so many parts */
     int attention_serialisation;        /* a window's queries in so many; 0: as fits the cache */
@@ -86,7 +87,7 @@ struct run_config {
     struct logging_section logging;
     struct checkpoint_section checkpoint;
     struct settings_store store; /* who gave what: a layer for each preset, file, group */
-    char *name; /* of the last preset or file, without folder and ending; owned, NULL: none */
+    char *name;     /* of the last preset or file, without folder and ending; owned, NULL: none */
     char *data_dir; /* of evaluations (eval/result.h), which is the program's; owned, NULL: none */
 };
 

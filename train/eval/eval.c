@@ -125,7 +125,8 @@ static int resolve_lengths(struct eval_config *c, int n_ctx)
     if (c->seq_length == 0)
         c->seq_length = megatron ? 128 : n_ctx;
     if (c->seq_length > n_ctx)
-        return err_set(ERR_RANGE, "seq_length must be at most %d (the model's context), not %d", n_ctx, c->seq_length);
+        return err_set(ERR_RANGE, "seq_length must be at most %d (the model's context), not %d",
+                       n_ctx, c->seq_length);
     if (c->overlap == 0)
         c->overlap = megatron ? 32 : c->seq_length / 2;
     if (c->overlap == 0)

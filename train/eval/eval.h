@@ -25,7 +25,7 @@ struct eval {
     const char *file;
     const char *published; /* the name of that file (train/data/published.h) */
     const char *where;     /* where else to get it */
-    bool needs_other;  /* a second model */
+    bool needs_other;      /* a second model */
     int (*run)(struct evaluation *ev);
 };
 const struct eval *eval_at(int i); /* NULL past the end */

@@ -16,9 +16,10 @@
  *                           (min + (peak - min) (1 + cos(pi s / D)) / 2) r(s / W),
  *                           r(x) = (warmup_init / peak) (1 - x) + x
  *
- * With cycles above 1 all of this, the warm-up too, runs so many times, each time over an equal part of
- * the run (Loshchilov and Hutter 2017; transformers' get_cosine_with_hard_restarts_schedule has one
- * warm-up); fractions and D are those of a part, and the last part has the steps that remain.
+ * With cycles above 1 all of this, the warm-up too, runs so many times, each time over an equal
+ * part of the run (Loshchilov and Hutter 2017; transformers' get_cosine_with_hard_restarts_schedule
+ * has one warm-up); fractions and D are those of a part, and the last part has the steps that
+ * remain.
  *
  * S is W unless decay_start is set. The first three are the schedules of fairseq (cosine),
  * transformers (get_*_schedule_with_warmup) and nanoGPT; with S > W, transformers'

@@ -103,7 +103,10 @@ int prepare_shares(const struct prepare_config *c, double *shares, int *n)
             break;
     }
     if (*at != '\0' || (*n > 0 && !(sum > 0.999 && sum < 1.001)))
-        return err_set(ERR_RANGE, "split must be up to %d shares that add up to 1, as 0.95,0.025,0.025, not %s", PREPARE_PARTS, file_quote(c->split));
+        return err_set(
+            ERR_RANGE,
+            "split must be up to %d shares that add up to 1, as 0.95,0.025,0.025, not %s",
+            PREPARE_PARTS, file_quote(c->split));
     *n += *n == 0;
     return 0;
 }

@@ -21,8 +21,8 @@ struct run_folder {
  * left half-written. ERR_EXISTS: another process trains there, named in the sentence.
  */
 int run_folder_open(struct run_folder *f, const char *path);
-/* Gives the lock back, as the end of the process does, whatever ends it. run_free (open.h) calls it,
- * so a paused run keeps its lock. */
+/* Gives the lock back, as the end of the process does, whatever ends it. run_free (open.h) calls
+ * it, so a paused run keeps its lock. */
 void run_folder_close(struct run_folder *f);
 /* The process that has the run open, at work or paused, 0: none, -1: one that has not said who it
  * is. */
@@ -34,8 +34,8 @@ bool run_folder_has_checkpoint(const char *path); /* whole or not */
 /* Of the runs' folders in `parent`, the one whose newest checkpoint was written last, in
  * fresh memory. ERR_MISSING: there is no checkpoint in any. */
 int run_folder_latest(char **out, const char *parent);
-/* Returns rc, the error set; where the folder has runs and is none itself, its sentence is that, and
- * has the newest. */
+/* Returns rc, the error set; where the folder has runs and is none itself, its sentence is that,
+ * and has the newest. */
 int run_folder_explain(int rc, const char *parent);
 /*
  * Remove checkpoints older than `newest` but the `keep` newest of them all (0: keep all)

@@ -34,13 +34,13 @@ struct model_before {
     /* The block of its parameters: where the run's own weights are on disk in a working file too,
      * else a beginning in the step's gradients, and the rest in own. */
     struct disk_file spare; /* without a name: none */
-    char *idle; /* [idle_bytes] */
+    char *idle;             /* [idle_bytes] */
     size_t idle_bytes;
     char *own; /* [own_bytes] */
     size_t own_bytes;
     float *adapter; /* [n] of the copy beside the model, where an adapter is trained; else NULL */
     struct layer_stream_file file; /* where its layers are on disk; release NULL: none */
-    bool attached, on, changed; /* that copy; changed: or the model */
+    bool attached, on, changed;    /* that copy; changed: or the model */
 };
 
 enum { RUN_PROBE = 64 };
@@ -59,8 +59,8 @@ struct run {
     struct dataset train, validation; /* validation.n_tokens 0: none */
     struct batches *batches;
     struct source_reads
-        *reads;               /* [sources of the mixture] as of the last line; owned, NULL: none */
-    struct draw_cursor drawn; /* what they were counted by */
+        *reads;                /* [sources of the mixture] as of the last line; owned, NULL: none */
+    struct draw_cursor drawn;  /* what they were counted by */
     struct phased_plan phased; /* what of the weights and of a step is on disk */
     struct weights weights;
     struct weights trainable;       /* borrowed: the weights, or the adapter */
@@ -70,7 +70,7 @@ struct run {
     struct merge_limit merge_limit; /* of the adapter and these */
     struct optimizer *optimizer;
     struct step *step;
-    struct phased_step *phased_step; /* whose step that is; NULL: it is in memory */
+    struct phased_step *phased_step;          /* whose step that is; NULL: it is in memory */
     struct activation_stats activation_stats; /* of the last step that collected them */
     bool collects_activation_stats;           /* that is the step in progress */
     int threads;                              /* of the team that step was made for */
@@ -90,8 +90,8 @@ struct run {
     struct run_shares *shares;
     struct run_pipeline *pipeline; /* NULL: each rank has all layers */
     struct run_tensor *tensor;     /* NULL: each rank has whole layers */
-    struct run_scatter *scatter;   /* zero=2; NULL: all gradients are kept until the step is whole */
-    bool joined;                   /* the others follow rank 0's word */
+    struct run_scatter *scatter; /* zero=2; NULL: all gradients are kept until the step is whole */
+    bool joined;                 /* the others follow rank 0's word */
     const token_id *ids, *labels;
     uint64_t sequence;
     struct run_stop stop;

@@ -398,12 +398,12 @@ static int copy_sources(struct source_reads **out, int *n, json_t *o)
     const char *path;
     json_t *times;
     size_t bytes = json_object_size(o) * sizeof **out;
-    json_object_foreach (o, path, times)
-        bytes += strlen(path) + 1;
+    json_object_foreach(o, path, times) bytes += strlen(path) + 1;
     if ((*out = mem_alloc(bytes)) == NULL)
         return ERR_NOMEM;
     char *text = (char *)(*out + json_object_size(o));
-    json_object_foreach (o, path, times) {
+    json_object_foreach(o, path, times)
+    {
         (*out)[(*n)++] = (struct source_reads){strcpy(text, path), json_number_value(times)};
         text += strlen(path) + 1;
     }
@@ -444,23 +444,27 @@ int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct
     return end_line(l, o, rc);
 }
 
-int metrics_activations(struct metrics_log *l, const struct metrics *m, const struct activation_stats *w)
+int metrics_activations(struct metrics_log *l, const struct metrics *m,
+                        const struct activation_stats *w)
 {
     static const struct {
         const char *key, *group;
         size_t offset;
-    } kinds[] = {{"activation_means", "activation_mean", offsetof(struct activation_summary, mean)},
-                 {"activation_stds", "activation_std", offsetof(struct activation_summary, std)},
-                 {"activation_maxima", "activation_max", offsetof(struct activation_summary, max)},
-                 {"activation_zeros", "activation_zeros", offsetof(struct activation_summary, zeros)}};
+    } kinds[] = {
+        {"activation_means", "activation_mean", offsetof(struct activation_summary, mean)},
+        {"activation_stds", "activation_std", offsetof(struct activation_summary, std)},
+        {"activation_maxima", "activation_max", offsetof(struct activation_summary, max)},
+        {"activation_zeros", "activation_zeros", offsetof(struct activation_summary, zeros)}};
     json_t *o = begin_line(l, m);
     int rc = 0;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds && rc == 0; k++) {
         json_t *all = json_object();
         for (int i = 0; i < w->n_layer * N_ACTIVATION_SITES && rc == 0; i++) {
             char name[48];
-            const struct activation_summary s = activation_stats_of(w, i / N_ACTIVATION_SITES, i % N_ACTIVATION_SITES);
-            snprintf(name, sizeof name, "h.%d.%s", i / N_ACTIVATION_SITES, activation_site_names[i % N_ACTIVATION_SITES]);
+            const struct activation_summary s =
+                activation_stats_of(w, i / N_ACTIVATION_SITES, i % N_ACTIVATION_SITES);
+            snprintf(name, sizeof name, "h.%d.%s", i / N_ACTIVATION_SITES,
+                     activation_site_names[i % N_ACTIVATION_SITES]);
             rc = put_scalars(l, all, m, kinds[k].group, name,
                              *(const double *)((const char *)&s + kinds[k].offset));
         }

@@ -29,9 +29,9 @@ struct metrics {
     double loss, accuracy;
     double learning_rate, grad_norm;    /* of the last step */
     double tokens_per_s, samples_per_s; /* since the last line */
-    double share;      /* of the speed of matrix products here (speed_sgemm_estimate); 0: not
-                          measured, a step being too small */
-    double waited;     /* share of the time that waited_rank waited for others; 0: none for long */
+    double share;  /* of the speed of matrix products here (speed_sgemm_estimate); 0: not
+                      measured, a step being too small */
+    double waited; /* share of the time that waited_rank waited for others; 0: none for long */
     int waited_rank;
     double step_s;     /* the clock's, a step since the last line; 0: not known */
     double end_hours;  /* of training, at which the run is over whatever its steps; 0: none */
@@ -44,7 +44,7 @@ struct metrics {
     double best_loss; /* the least validation loss so far */
     int64_t best_step;
     const struct eval_result
-        *evaluation; /* the one the configuration names, of this step; or NULL */
+        *evaluation;                    /* the one the configuration names, of this step; or NULL */
     const struct source_reads *sources; /* [n_sources]; NULL: no mixture. Borrowed */
     int n_sources;
 };
@@ -75,7 +75,8 @@ int metrics_read_sources(struct source_reads **out, int *n, const char *folder);
 int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct params *table,
                     const struct tensor_change *changes);
 /* Of each layer what its activations are like. */
-int metrics_activations(struct metrics_log *l, const struct metrics *m, const struct activation_stats *w);
+int metrics_activations(struct metrics_log *l, const struct metrics *m,
+                        const struct activation_stats *w);
 int metrics_sample(struct metrics_log *l, const struct metrics *m, const struct buf *text);
 
 #endif

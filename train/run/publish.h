@@ -14,9 +14,9 @@ void run_publish_close(struct run *r);
 void run_publish_forget(struct run *r);
 /*
  * Give the model the weights as they are, unless it has them already. The first time for each step
- * they are probed there, by a pass of the model in its own precision over the beginning of the run's
- * text: ERR_NOT_FINITE where inference makes NaN or infinite logits of them; then, as with any
- * error, the model has what it had.
+ * they are probed there, by a pass of the model in its own precision over the beginning of the
+ * run's text: ERR_NOT_FINITE where inference makes NaN or infinite logits of them; then, as with
+ * any error, the model has what it had.
  */
 int run_publish(struct run *r);
 /* Whether what is saved now can be used: as run_publish, unless that was found at this step. */

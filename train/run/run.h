@@ -21,8 +21,8 @@
  * the last of them is done. However it ends, the model has the run's weights, and a new version
  * where they are not those it had; but for
  * ERR_NOT_FINITE: inference makes NaN or infinite logits of the weights, as the probe before each
- * use of them (publish.h), an evaluation or a sample found. They are in no checkpoint, the model has
- * what it had before, and the run is lost (RUN_LOST): one may go on from its newest checkpoint.
+ * use of them (publish.h), an evaluation or a sample found. They are in no checkpoint, the model
+ * has what it had before, and the run is lost (RUN_LOST): one may go on from its newest checkpoint.
  */
 int run_go(struct run *r);
 

@@ -13,11 +13,11 @@ int run_refit_step(struct run *r);
 /* The step in progress begins once more. */
 void run_begin_step_anew(struct run *r);
 /* The rest of it, and the step of the optimizer, by the rate that schedule_rate (optim/schedule.h)
- * has for the steps taken so far; ERR_INTERRUPTED between two micro-batches or layers, to go on from
- * there. */
+ * has for the steps taken so far; ERR_INTERRUPTED between two micro-batches or layers, to go on
+ * from there. */
 int run_take_step(struct run *r);
-/* ERR_RANGE where too many steps in a row were bad, ERR_NOT_FINITE where the weights are lost: to be
- * asked once what was due at the last step is done. */
+/* ERR_RANGE where too many steps in a row were bad, ERR_NOT_FINITE where the weights are lost: to
+ * be asked once what was due at the last step is done. */
 int run_check_stop(struct run *r);
 
 #endif

@@ -234,7 +234,8 @@ static void run_forward(const struct unit *u, struct backward_thread *p)
         saved_load(&x->slot->saved, x->slot->layers, u->layer, p->thread, p->n_threads);
     par_barrier();
     step_load_weights(p, x, u->layer);
-    forward_stage(&x->forward, x->slot->seqs, x->backward.n_seqs, u->layer + 1, p->thread, p->n_threads);
+    forward_stage(&x->forward, x->slot->seqs, x->backward.n_seqs, u->layer + 1, p->thread,
+                  p->n_threads);
     if (x->activation_stats != NULL && u->layer >= 0)
         activation_stats_add(x->activation_stats, &x->forward, u->layer, x->backward.rows,
                              p->thread, p->n_threads);
@@ -251,7 +252,8 @@ static void run_backward(const struct unit *u, struct backward_thread *p)
     par_barrier();
     step_load_weights(p, x, u->layer);
     step_load_gradients(p, x, u->layer);
-    forward_recompute(&x->forward, x->slot->seqs, x->backward.n_seqs, u->layer, p->thread, p->n_threads);
+    forward_recompute(&x->forward, x->slot->seqs, x->backward.n_seqs, u->layer, p->thread,
+                      p->n_threads);
     backward_layer(p, u->layer);
     step_store_gradients(p, x, u->layer);
 }
@@ -356,8 +358,8 @@ static void set_batch(const struct unit *u)
     x->dropout.sequence = k->sequences[u->micro];
     for (int i = 0; i < batch; i++)
         x->slot->seqs[i] = (struct forward_seq){.ids = ids + (size_t)i * (size_t)length,
-                                          .n = length,
-                                          .kv = {.pages = x->pages + (size_t)i * x->n_pages}};
+                                                .n = length,
+                                                .kv = {.pages = x->pages + (size_t)i * x->n_pages}};
 }
 
 static int take_unit(struct phased_step *k, int64_t at, float scale)

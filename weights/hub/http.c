@@ -100,7 +100,7 @@ static int open_exchange(struct exchange *x)
     if (connections == NULL)
         connections = x->curl->multi_init();
     rc = x->easy == NULL || connections == NULL ? err_set(ERR_NOMEM, "no memory for a request")
-                                               : add_fields(x);
+                                                : add_fields(x);
     if (rc == 0)
         rc = set_options(x);
     if (rc == 0 && x->curl->multi_add_handle(connections, x->easy) != CURLM_OK)

@@ -10,7 +10,7 @@
 struct pickle_stream {
     struct pickle_tensor *tensors; /* [n_tensors], as of pickle_read */
     int n_tensors;
-    struct json_t *about; /* as of pickle_read */
+    struct json_t *about;               /* as of pickle_read */
     struct pickle_storage_id *storages; /* [n_storages], sorted by key; keys are unique */
     int *order; /* [n_storages], indices into storages, in the order of the file */
     int n_storages;

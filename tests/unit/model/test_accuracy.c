@@ -150,8 +150,7 @@ static void compare_greedy(struct engine *e, const struct reference *r, double t
     sequence_release(&s);
 }
 
-static void compare_model(const char *model_path, const char *reference_folder,
-                          enum dtype kind)
+static void compare_model(const char *model_path, const char *reference_folder, enum dtype kind)
 {
     const double relative = kind == DTYPE_F32 ? 1e-4 : 5e-3;
     struct load_config load = {.dtype = kind};
@@ -196,8 +195,8 @@ static void compare_model(const char *model_path, const char *reference_folder,
 static void tiny_models(void **state)
 {
     (void)state;
-    static const char *const names[] = {"tanh", "erf",  "half",  "plain",
-                                        "relu", "silu", "quick", "hyperbolic",
+    static const char *const names[] = {"tanh",       "erf",       "half",     "plain",
+                                        "relu",       "silu",      "quick",    "hyperbolic",
                                         "neo-narrow", "neo-pages", "neo-heads"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (int kind = DTYPE_F32; kind <= DTYPE_F16; kind++) {

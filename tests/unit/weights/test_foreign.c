@@ -130,11 +130,12 @@ static void languini(void **state)
     struct scratch s;
     struct save_config how = {0};
     scratch_open(&s);
-    assert_fails(weights_convert("tests/golden/foreign/languini-few", scratch_path(&s, "x.gguf"), 0,
-                                 &how, NULL),
-                 ERR_UNSUPPORTED,
-                 "3 heads of 3 are not as wide as the model's 12, which GGUF cannot say of a GPT-2: "
-                 "name a folder");
+    assert_fails(
+        weights_convert("tests/golden/foreign/languini-few", scratch_path(&s, "x.gguf"), 0, &how,
+                        NULL),
+        ERR_UNSUPPORTED,
+        "3 heads of 3 are not as wide as the model's 12, which GGUF cannot say of a GPT-2: "
+        "name a folder");
     assert_false(file_exists(scratch_path(&s, "x.gguf")));
     scratch_close(&s);
 }

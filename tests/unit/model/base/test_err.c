@@ -1,7 +1,6 @@
 /* An error keeps its code through every wrapping, and its sentence fits. */
 #include "tests/lib/test.h"
 
-
 #include <string.h>
 
 static void errors_wrap_and_keep_their_code(void **state)

@@ -154,7 +154,8 @@ static void activations_have_their_slopes(void **state)
     for (int i = 0; i < N_ACTIVATIONS; i++) {
         const enum activation a = (enum activation)i;
         for (float x = -30; x <= 30; x += 0.03125f) {
-            double v = (double)x, slope = (activation_exact(v + 1e-5, a) - activation_exact(v - 1e-5, a)) / 2e-5;
+            double v = (double)x,
+                   slope = (activation_exact(v + 1e-5, a) - activation_exact(v - 1e-5, a)) / 2e-5;
             if (x == 0 && a == ACTIVATION_RELU)
                 slope = 0; /* PyTorch's choice */
             close_to(activation_name(a), (double)slope_at(k, x, a), slope, 1);

@@ -5,10 +5,21 @@
 
 #include <string.h>
 
-static const char *const texts[] = {"Once upon a time",  "He said no.", "a ",    "a  ", "a\n",
-                                    "a\n\n",             "a\n\n\n",     "a \n ", "a\t", "it\xc2\xa0",
-                                    "One. Two.\n\nThree", "\n\n",        " ",     "7"};
-static const char *const prompts[] = {"there was",  " there was", "  two", "\nline", "\n\nline",
+static const char *const texts[] = {"Once upon a time",
+                                    "He said no.",
+                                    "a ",
+                                    "a  ",
+                                    "a\n",
+                                    "a\n\n",
+                                    "a\n\n\n",
+                                    "a \n ",
+                                    "a\t",
+                                    "it\xc2\xa0",
+                                    "One. Two.\n\nThree",
+                                    "\n\n",
+                                    " ",
+                                    "7"};
+static const char *const prompts[] = {"there was",   " there was", "  two", "\nline", "\n\nline",
                                       "\n\n\n line", ", and",      "'s",    "8",      "\t x",
                                       " ",           "b ",         "\n",    "."};
 
@@ -17,7 +28,7 @@ static const char *joint(const char *text, const char *prompt)
 {
     static const char white[] = " \t\n\v\f\r";
     return strchr(white, text[strlen(text) - 1]) != NULL || strchr(white, *prompt) != NULL ? ""
-                                                                                            : " ";
+                                                                                           : " ";
 }
 
 static void expect_same(const struct prompt *a, const struct prompt *b, const char *text,

@@ -60,8 +60,8 @@ static void step_by_hand(struct by_hand *h, const struct run_config *c, int t,
     step_zero(h->step);
     for (int i = 0; i < tr->gradient_accumulation; i++) {
         assert_ok(batches_next(h->batches, &ids, &labels));
-        assert_ok(step_run(h->step, &sums, ids, labels, tr->micro_batch_size, tr->sequence_length, 1,
-                           h->windows, true));
+        assert_ok(step_run(h->step, &sums, ids, labels, tr->micro_batch_size, tr->sequence_length,
+                           1, h->windows, true));
         h->windows += (uint64_t)tr->micro_batch_size;
     }
     const double loss = sums.loss_sum, n = (double)sums.n_targets, correct = (double)sums.n_correct;
@@ -383,8 +383,8 @@ struct clock_seen {
 
 static const double BUDGET_HOURS = 1e-3;
 
-/* Time passes from step to step, and little at each look: how often a thread that waits looks at the
- * clock depends on the machine. */
+/* Time passes from step to step, and little at each look: how often a thread that waits looks at
+ * the clock depends on the machine. */
 static void see_hours(void *user, const struct metrics *m)
 {
     struct clock_seen *seen = user;

@@ -42,7 +42,8 @@ static void store(const char *path, bool tied, enum dtype dtype)
     char name[] = "stored";
     m.name = name;
     assert_ok(source_open_model(&s, &m));
-    assert_ok(source_save(&s, path, &(struct save_config){.convert = true, .dtype = dtype, .force = true}, NULL));
+    assert_ok(source_save(
+        &s, path, &(struct save_config){.convert = true, .dtype = dtype, .force = true}, NULL));
     source_close(&s);
     tiny_release(&m);
 }

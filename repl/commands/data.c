@@ -360,7 +360,7 @@ int cmd_data(struct repl *r, const struct call *c)
     if (c->n == 2 && strcmp(c->words[0], "get") == 0)
         return get_text(r, c->words[1]);
     if (strcmp(c->words[0], "info") != 0 || data_tokenizer_take(c, &tokenizer) != 2)
-        return command_usage(c, "info PATH|check PATH [TEXTS]|get NAME|prepare IN ... OUT "
+        return command_usage(c, "info PATH|check PATH [TEXTS ...] [KEY=VALUE ...]|get NAME|prepare IN ... OUT "
                                 "[KEY=VALUE ...]|convert IN OUT");
     return show_info(r, c, tokenizer);
 }

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/settings_words.h"
 #include "repl/commands/command.h"
 #include "repl/commands/data_tokenizer.h"
 #include "repl/session/repl.h"
@@ -59,29 +60,60 @@ static void show_report(const struct check_report *k, int n_vocab)
     }
 }
 
+/* What the words say: the data, what it was made of, and how that is read. */
+struct request {
+    const char *path; /* borrowed */
+    struct buf texts; /* a list as data_config.data has them */
+    struct prepare_config as;
+};
+
+static int take_text(struct request *q, const char *word)
+{
+    char *path = data_list_path(word);
+    int rc = path == NULL ? ERR_NOMEM : q->texts.n == 0 ? 0 : buf_char(&q->texts, ',');
+    if (rc == 0)
+        rc = buf_str(&q->texts, path);
+    mem_free(path);
+    return rc;
+}
+
+static int read_request(struct request *q, const struct call *c)
+{
+    int rc = prepare_config_init(&q->as);
+    for (int i = 1; i < c->n && rc == 0; i++)
+        if (settings_pair_key(c->words[i]) > 0 && !file_exists(c->words[i]))
+            rc = prepare_config_set(&q->as, c->words[i]);
+        else if (q->path == NULL)
+            q->path = c->words[i];
+        else
+            rc = take_text(q, c->words[i]);
+    if (rc == 0 && q->path == NULL)
+        rc = command_usage(c, "check PATH [TEXTS ...] [KEY=VALUE ...]");
+    return rc == 0 ? prepare_config_check_reading(&q->as) : rc;
+}
+
 /* In the shell a model is only for its vocabulary, where one is named; the files may say theirs. */
 int data_check(struct repl *r, const struct call *c)
 {
     struct data_tokenizer t = {0};
+    struct request q = {0};
     struct check_report report;
-    struct token_note note;
-    const char *path;
-    const int n = data_tokenizer_take(c, &path);
-    if (n != 2 && n != 3)
-        return command_usage(c, "check PATH [TEXTS]");
-    char *texts = n == 3 ? data_list_path(c->words[2]) : NULL;
-    int rc = n == 3 && texts == NULL ? ERR_NOMEM : 0;
-    token_note_read(&note, c->words[1]);
-    if (rc == 0 && data_tokenizer_is_named(r, path))
-        rc = data_tokenizer_open(&t, r, path);
+    struct token_note note = {0};
+    int rc = read_request(&q, c);
+    if (rc == 0)
+        token_note_read(&note, q.path);
+    if (rc == 0 && data_tokenizer_is_named(r, q.as.tokenizer))
+        rc = data_tokenizer_open(&t, r, q.as.tokenizer);
     else if (rc == 0 && note.name[0] != '\0')
         rc = data_tokenizer_open_noted(&t, r, &note);
     if (rc == 0)
-        rc = check_run(&report, c->words[1], texts, t.tokenizer, t.n_vocab, progress_show());
+        rc = check_run(&report, q.path, q.texts.n > 0 ? buf_text(&q.texts) : NULL, &q.as,
+                       t.tokenizer, t.n_vocab, progress_show());
     progress_wipe();
     if (rc == 0)
         show_report(&report, t.n_vocab);
     data_tokenizer_close(&t);
-    mem_free(texts);
+    prepare_config_release(&q.as);
+    buf_release(&q.texts);
     return rc;
 }

@@ -134,7 +134,7 @@ const struct command command_table[] = {
          "FOLDER names another run; FILE.svg and FILE.png are drawn by gnuplot.",
  .examples = "plot\nplot loss learning_rate over=hours\nplot loss.svg runs/finetune",
  .related = "train"},
-{.name = "data", .group = "Training", .arguments = "info PATH|check PATH [TEXTS]|get NAME|prepare IN ... OUT [KEY=VALUE ...]|convert IN OUT", .min_words = 2, .max_words = -1, .flags = BOTH,
+{.name = "data", .group = "Training", .arguments = "info PATH|check PATH [TEXTS ...] [KEY=VALUE ...]|get NAME|prepare IN ... OUT [KEY=VALUE ...]|convert IN OUT", .min_words = 2, .max_words = -1, .flags = BOTH,
  .completes = "info check get prepare convert then path ; get published ; prepare word path ; convert word path", .words = data_prepare_word, .explain = cmd_data_explain, .options = "force", .run = cmd_data,
  .summary = "look at training data, get or prepare it",
  .help = "Show what training would read from a text, a folder, a .jsonl, .bin, .tfrecord, .pkl or .npy file; check that a tokenized data set is whole; download a published text, such as wikitext, "
@@ -142,7 +142,7 @@ const struct command command_table[] = {
          "WikiExtractor's folders and dumps of Wikipedia (pages-articles.xml.bz2); or of other token files. "
          "All texts, .pkl and .tfrecord may be compressed or in archives. The tokenizer is the model's; tokenizer=PATH at the end names another.",
  .forms = "info PATH\tshow documents, tokens, token IDs and the beginning\n"
-          "check PATH [TEXTS]\tcheck every token ID, a folder's files and file lists, and that TEXTS give these tokens\n"
+          "check PATH [TEXTS ...]\tcheck every token ID, a folder's files and file lists, and that TEXTS, read by field= and document_separator=, give these tokens\n"
           "get NAME\tdownload a text to where eval looks for it\n"
           "prepare IN ... OUT\tencode the documents of IN into OUT, or split, shuffle and thin out those of token files; an interrupted command continues when it is given again\n"
           "convert IN OUT\tconvert a token file or JSON lines to another format, by the name of OUT or format=; llm.c's documents begin with the end-of-text token, the others' end with it",

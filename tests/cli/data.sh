@@ -77,7 +77,7 @@ printf '\1\0\2\0' >"$TMPDIR/ids.bin"
 has "without a model: what shows the text" "begins       --model PATH, of the model with its tokenizer, shows the text" "$(info "$TMPDIR/ids.bin")"
 printf '\1\0\x50\xc4' >"$TMPDIR/ids.bin"
 has "of GPT-2's ids too" "begins       the ids are GPT-2's: --model gpt2 shows the text" "$(info "$TMPDIR/ids.bin")"
-has "usage" "usage: prattle data info PATH|check PATH [TEXTS]|get NAME" "$("$PRATTLE" data show "$TMPDIR/set" 2>&1)"
+has "usage" "usage: prattle data info PATH|check PATH [TEXTS ...] [KEY=VALUE ...]|get NAME" "$("$PRATTLE" data show "$TMPDIR/set" 2>&1)"
 is "a failure is a status" 1 "$("$PRATTLE" data info "$TMPDIR/none" 2>/dev/null; echo $?)"
 # Plain text is wanted of what is prepared, and of what a tokenizer is trained on.
 for i in $(seq 9); do echo "<p>One day $i a fox met a crow.</p>"; done >"$TMPDIR/a page.html"

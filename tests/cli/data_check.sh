@@ -52,6 +52,14 @@ printf 'Once.\n' >once.txt
 is "one text" "1 document, which gives the same tokens" "$(field texts "$(check once once.txt --model $MODEL)")"
 is "its tokens" "47, ids 11 to 256, all in the vocabulary of 257" "$(field tokens "$said")"
 is "a file has no sum" "" "$(field sum "$said")"
+printf 'One.\n--\nTwo.\n' >cut.txt
+printf '{"body": "Three."}\n' >body.jsonl
+"$PRATTLE" data prepare cut.txt body.jsonl cut document_separator=-- field=body --model $MODEL >said 2>&1
+has "texts are read as they were, by the usual separator" "cut.txt: document 1 has 4 tokens, its text has more" "$(check cut cut.txt body.jsonl --model $MODEL)"
+is "by the field and the separator" "3 documents, which give the same tokens" \
+    "$(field texts "$(check cut cut.txt body.jsonl field=body document_separator=-- --model $MODEL)")"
+has "what says nothing about that is refused" "shuffle is a setting of \`data prepare\`" "$(check cut cut.txt shuffle=on --model $MODEL)"
+has "and what is no setting" "there is no setting feld" "$(check cut cut.txt feld=body --model $MODEL)"
 sed -i 's/Third/Fhird/' texts/a.txt
 has "a text that is another" "texts/a.txt: token 1 of document 3 is 51, the text gives 37" "$(check mega texts --model $MODEL)"
 sed -i 's/Fhird/Third and more/' texts/a.txt
@@ -76,5 +84,5 @@ has "an id of no vocabulary" "other.bin: token 0 is 32767, expected 0 to 256 wit
 has "any vocabulary" "2, ids 1 to 32767" "$(check other.bin)"
 has "texts without a tokenizer" "texts need the tokenizer that made the tokens: load a model that has it, or give tokenizer=PATH" "$(check other.bin texts)"
 is "a difference is a status" 1 "$(check mega texts --model $MODEL >/dev/null; echo $?)"
-has "usage" "usage: prattle data check PATH [TEXTS]" "$(check a b c)"
+has "usage" "usage: prattle data check PATH [TEXTS ...]" "$(check field=a)"
 finish

@@ -13,7 +13,6 @@
 #include <inttypes.h>
 
 enum { IDS_AT_ONCE = 1 << 16, NAME_BYTES = 200, REPORT_EVERY = 64 };
-static const char SEPARATOR[] = "<|endoftext|>", FIELD[] = "text";
 
 struct comparison {
     const struct dataset *data;
@@ -197,7 +196,8 @@ static int compare_texts(struct comparison *c)
 }
 
 static int check_texts(struct check_report *r, const struct dataset *d, const char *texts,
-                       const struct tokenizer *t, const struct progress *p)
+                       const struct prepare_config *as, const struct tokenizer *t,
+                       const struct progress *p)
 {
     struct comparison c = {.data = d, .tokenizer = t, .progress = p};
     char shown[NAME_BYTES];
@@ -212,8 +212,9 @@ static int check_texts(struct check_report *r, const struct dataset *d, const ch
             rc = err_set(ERR_FORMAT, "%s is not a text", source_name(&c, i, shown));
     if (rc == 0 && (c.found = mem_array(IDS_AT_ONCE, sizeof *c.found)) == NULL)
         rc = ERR_NOMEM;
-    text_reader_init(&c.reader, c.texts.list, c.texts.n, SEPARATOR);
-    kinds_use(&c.kinds, &c.reader, FIELD);
+    text_reader_init(&c.reader, c.texts.list, c.texts.n, prepare_separator(as));
+    c.reader.line_max = (size_t)as->record_limit * 1000000;
+    kinds_use(&c.kinds, &c.reader, as->field);
     if (rc == 0 && (rc = begin_document(&c)) == 0)
         rc = compare_texts(&c);
     r->texts = c.document;
@@ -227,7 +228,8 @@ static int check_texts(struct check_report *r, const struct dataset *d, const ch
 }
 
 int check_run(struct check_report *r, const char *path, const char *texts,
-              const struct tokenizer *t, int n_vocab, const struct progress *p)
+              const struct prepare_config *as, const struct tokenizer *t, int n_vocab,
+              const struct progress *p)
 {
     struct dataset d = {0};
     char *folder = file_expand(path);
@@ -243,7 +245,7 @@ int check_run(struct check_report *r, const char *path, const char *texts,
     r->documents = d.n_documents;
     r->tokens = d.n_tokens;
     if (rc == 0 && texts != NULL)
-        rc = check_texts(r, &d, texts, t, p);
+        rc = check_texts(r, &d, texts, as, t, p);
     dataset_close(&d);
     mem_free(escaped);
     mem_free(folder);

@@ -7,10 +7,12 @@
 #include "model/base/progress.h"
 #include "model/tokenizer/tokenizer.h"
 #include "train/prepare/check_files.h"
+#include "train/prepare/prepare_config.h"
 
 /*
  * path     a data set, as data_config.data has it
- * texts    NULL for none; else those of which it was made, in its order, read as prepare_run does
+ * texts    NULL for none; else those of which it was made, in its order
+ * as       how texts are read: field, separator and record_limit
  * t        needed for texts
  * n_vocab  every id is below it; 0: any
  * returns  0: all is well. ERR_MISMATCH: a file of a list is missing or of another length, an
@@ -18,6 +20,7 @@
  * the vocabulary. ERR_FORMAT, ERR_MISSING, ERR_IO, ERR_INTERRUPTED.
  */
 int check_run(struct check_report *r, const char *path, const char *texts,
-              const struct tokenizer *t, int n_vocab, const struct progress *p);
+              const struct prepare_config *as, const struct tokenizer *t, int n_vocab,
+              const struct progress *p);
 
 #endif

@@ -41,12 +41,6 @@ struct preparation {
     struct prepare_report *report;
 };
 
-/* "file": a value left empty is easily overlooked. */
-static const char *separator_of(const struct prepare_config *c)
-{
-    return strcmp(c->separator, "file") == 0 ? "" : c->separator;
-}
-
 /* What an earlier call made of a folder, in it, is no more of its texts. */
 static int leave_out_outputs(const struct preparation *p, struct data_sources *s)
 {
@@ -202,7 +196,7 @@ static int read_texts(struct preparation *p)
     const struct intake intake = {.list = p->sources.list,
                                   .n = p->sources.n,
                                   .texts = p->texts,
-                                  .separator = separator_of(p->config),
+                                  .separator = prepare_separator(p->config),
                                   .field = p->config->field,
                                   .tokenizer = p->tokenizer,
                                   .hash = p->config->duplicates != DUPLICATES_KEEP,

@@ -40,11 +40,11 @@ const struct settings_table prepare_settings = {
     .rows = rows, .n = sizeof rows / sizeof rows[0], .bytes = sizeof(struct prepare_config)};
 
 static const char FIELD[] = "text", SEPARATOR[] = "<|endoftext|>";
-enum { RECORD_LIMIT = 64 };
+enum { RECORD_LIMIT = 64, SEED = 1 };
 
 int prepare_config_init(struct prepare_config *c)
 {
-    *c = (struct prepare_config){.seed = 1, .record_limit = RECORD_LIMIT};
+    *c = (struct prepare_config){.seed = SEED, .record_limit = RECORD_LIMIT};
     c->field = mem_strdup(FIELD);
     c->separator = mem_strdup(SEPARATOR);
     c->split = mem_strdup("");
@@ -59,6 +59,29 @@ void prepare_config_release(struct prepare_config *c)
 {
     settings_table_release(&prepare_settings, c);
     *c = (struct prepare_config){0};
+}
+
+/* "file": a value left empty is easily overlooked. */
+const char *prepare_separator(const struct prepare_config *c)
+{
+    return strcmp(c->separator, "file") == 0 ? "" : c->separator;
+}
+
+int prepare_config_check_reading(const struct prepare_config *c)
+{
+    const char *name = c->format != 0        ? "format"
+                       : c->split[0] != '\0' ? "split"
+                       : c->min_length != 0  ? "min_length"
+                       : c->duplicates != 0  ? "duplicates"
+                       : c->shuffle          ? "shuffle"
+                       : c->seed != SEED     ? "seed"
+                                             : NULL;
+    return name == NULL
+               ? 0
+               : err_set(ERR_RANGE,
+                         "%s is a setting of `data prepare`; how texts are read to check "
+                         "is said by field, document_separator, record_limit and tokenizer",
+                         name);
 }
 
 int prepare_config_check_tokens(const struct prepare_config *c)

@@ -27,6 +27,11 @@ int prepare_config_init(struct prepare_config *c);
 void prepare_config_release(struct prepare_config *c);
 /* A word KEY=VALUE. ERR_MISSING, ERR_RANGE. */
 int prepare_config_set(struct prepare_config *c, const char *word);
+/* Between the documents of a text, as text_reader_init takes it. */
+const char *prepare_separator(const struct prepare_config *c);
+/* ERR_RANGE: set to something is what says not how texts are read: by field, document_separator
+ * and record_limit, and a tokenizer. */
+int prepare_config_check_reading(const struct prepare_config *c);
 /* ERR_RANGE: what only texts have is set to something, and IN has tokens. */
 int prepare_config_check_tokens(const struct prepare_config *c);
 /* The shares of the split, which add up to 1, in shares [PREPARE_PARTS]; *n of them. ERR_RANGE. */

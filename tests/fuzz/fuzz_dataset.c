@@ -29,7 +29,7 @@ static void read_ids(const char *path)
     need(data_config_init(&c) == 0);
     mem_free(c.data);
     need((c.data = mem_strdup(path)) != NULL);
-    c.validation_fraction = 0.25f;
+    c.validation_fraction = 0.25;
     err_clear();
     if (dataset_open(&d, &v, &c, NULL, V, NULL) != 0) {
         need(err_text()[0] != '\0' && d.files == NULL && v.files == NULL);

@@ -55,7 +55,7 @@ static const struct setting table[] = {
  .more = "Patterns (*.txt) too; texts also compressed or in archives (gz, bz2, xz, zst, zip, tar); Megatron-LM .bin/.idx; .bin of nanoGPT or llm.c; generated: random tokens. PATH:WEIGHT,PATH:WEIGHT mixes sources in these shares; PATH:WEIGHT:FROM..UNTIL only in these steps (up to 1: fractions of the run)"},
 {.group = "data", .name = "validation", .holds_from = RUN_HOLDS_FROM_RESUME, .type = SETTING_STRING, .paths = true, .offset = D(validation), .argument = "PATH,...",
  .help = "validation data; empty: hold out documents"},
-{.group = "data", .name = "validation_fraction", .type = SETTING_FLOAT, .offset = D(validation_fraction), .max = 0.9, .argument = "X",
+{.group = "data", .name = "validation_fraction", .type = SETTING_DOUBLE, .offset = D(validation_fraction), .max = 0.9, .argument = "X",
  .help = "fraction of documents held out; 0: none",
  .more = "Only where validation is empty"},
 {.group = "data", .name = "document_separator", .type = SETTING_STRING, .offset = D(document_separator), .argument = "TEXT",

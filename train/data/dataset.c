@@ -33,7 +33,7 @@ struct data_part {
 
 int data_config_init(struct data_config *c)
 {
-    *c = (struct data_config){.validation_fraction = 0.05f, .shuffle = true};
+    *c = (struct data_config){.validation_fraction = 0.05, .shuffle = true};
     c->generated_tokens = 1 << 20;
     c->data = mem_strdup("");
     c->validation = mem_strdup("");

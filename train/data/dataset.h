@@ -17,7 +17,7 @@ struct data_config {
     char *data;
     bool mixture;              /* data may be several sources with weights (mixture.h) */
     char *validation;          /* the same, for validation; "": validation_fraction of data */
-    float validation_fraction; /* of the documents, spread evenly; 0: none is held out */
+    double validation_fraction; /* of the documents, spread evenly; 0: none is held out */
     char *document_separator;  /* between documents of a text file; "" or "file": each is one */
     int stride;                /* tokens from one window to the next; 0: the window */
     bool whole;                /* large token files are read whole, to find their documents */

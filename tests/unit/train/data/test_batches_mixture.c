@@ -68,7 +68,7 @@ static int try_data(struct data *d, const char *text, double held_out, int batch
     d->config.data = paths.data;
     d->config.mixture = true;
     d->config.seed = 5;
-    d->config.validation_fraction = (float)held_out;
+    d->config.validation_fraction = held_out;
     int rc = dataset_open(&d->train, &d->validation, &d->config, NULL, N_SOURCES * EACH, NULL);
     return rc == 0 ? batches_new(&d->batches, &d->train, &d->config, batch, LENGTH) : rc;
 }

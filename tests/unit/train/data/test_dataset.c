@@ -260,9 +260,10 @@ static void holds_documents_out(void **state)
     (void)state;
     write_megatron("split", 40, 5, 1000);
     static const struct {
-        float fraction;
+        double fraction;
         uint64_t held;
-    } cases[] = {{0, 0}, {0.025f, 1}, {0.05f, 2}, {0.1f, 4}, {0.33f, 13}, {0.5f, 20}};
+    } cases[] = {{0, 0},     {0.025, 1}, {0.05, 2}, {0.1, 4},
+                 {0.33, 13}, {0.35, 14}, {0.5, 20}, {0.7, 28}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct data_config c = data_config_of((const char *const[]){"split"}, 1);
         c.validation_fraction = cases[i].fraction;
@@ -301,7 +302,7 @@ static void holds_the_end_out_of_few_documents(void **state)
     struct data_config c = data_config_of((const char *const[]){"few"}, 1);
     struct dataset d, v;
     token_id id;
-    c.validation_fraction = 0.1f;
+    c.validation_fraction = 0.1;
     assert_ok(dataset_open(&d, &v, &c, NULL, 1000, NULL));
     assert_int_equal(d.n_tokens, 270);
     assert_int_equal(d.n_documents, 3);
@@ -311,7 +312,7 @@ static void holds_the_end_out_of_few_documents(void **state)
     assert_int_equal(id, 270);
     dataset_close(&d);
     dataset_close(&v);
-    c.validation_fraction = 0.004f; /* one token: nothing follows it */
+    c.validation_fraction = 0.004; /* one token: nothing follows it */
     assert_ok(dataset_open(&d, &v, &c, NULL, 1000, NULL));
     assert_int_equal(d.n_tokens, 300);
     assert_int_equal(v.n_tokens, 0);
@@ -328,7 +329,7 @@ static void validation_may_be_a_file_of_its_own(void **state)
     struct data_config c = data_config_of((const char *const[]){"train.txt"}, 1);
     mem_free(c.validation);
     c.validation = mem_strdup(scratch_path(&data_scratch, "valid.txt"));
-    c.validation_fraction = 0.5f;
+    c.validation_fraction = 0.5;
     struct dataset d = data_open(&c, false), v = data_open(&c, true);
     assert_string_equal(data_shown(&d), "|the one$");
     assert_string_equal(data_shown(&v), "|abc$");
@@ -748,7 +749,7 @@ static void survives_every_failed_allocation(void **state)
     write_megatron("alloc", 3, 3, 100);
     struct data_config c =
         data_config_of((const char *const[]){"alloc.txt", "alloc.jsonl", "alloc"}, 3);
-    c.validation_fraction = 0.4f;
+    c.validation_fraction = 0.4;
     int rc = ERR_NOMEM;
     uint64_t k = 1;
     for (; rc != 0; k++) {

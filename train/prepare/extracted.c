@@ -1,5 +1,7 @@
 #include "train/prepare/extracted.h"
 
+#include "model/base/err.h"
+
 #include <string.h>
 
 static const char opening[] = "<doc id=\"", closing[] = "</doc>";
@@ -35,6 +37,15 @@ static bool find_document(const char *text, size_t n, size_t *from, size_t *to, 
     return true;
 }
 
+/* What is left at the end of the file has no document. */
+static int check_end(const char *name, const char *text, size_t n)
+{
+    if (n == 0 || memmem(text, n, opening, sizeof opening - 1) == NULL)
+        return 0;
+    return err_set(ERR_FORMAT,
+                   "%s ends inside a document, without </doc>: copy or extract it again", name);
+}
+
 static int next_extracted(struct text_reader *r, void *state, struct buf *out, bool *ends,
                           bool *got)
 {
@@ -51,7 +62,7 @@ static int next_extracted(struct text_reader *r, void *state, struct buf *out, b
             if (rc != 0 || *got)
                 return rc;
         } else if (r->ended) {
-            return 0;
+            return check_end(r->stream.name, text, n);
         } else {
             int rc = text_reader_refill(r);
             if (rc != 0)

@@ -329,6 +329,12 @@ static void columns_and_extracted_documents_are_read(void **state)
         data_read(&lines, "o.jsonl");
         assert_string_equal(buf_text(&lines), rows[i][2]);
     }
+    data_text("wiki_04",
+              "<doc id=\"1\" url=\"u\" title=\"T\">\nT\n\nText.\n</doc>\n<doc id=\"2\" ur");
+    assert_int_equal(prepare(&r, "wiki_04", "o.jsonl", WORDS("field=text"), NULL), ERR_FORMAT);
+    assert_string_equal(
+        scratch_sentence(&data_scratch, err_text()),
+        "DIR/wiki_04 ends inside a document, without </doc>: copy or extract it again");
     assert_int_equal(prepare(&r, "c.csv", "o.jsonl", WORDS("field=body"), NULL), ERR_MISSING);
     assert_string_equal(scratch_sentence(&data_scratch, err_text()),
                         "DIR/c.csv has no column body, it has id, text; field=NAME chooses one");

@@ -265,7 +265,7 @@ static void batches_are_the_same(void **state)
         sampler.seed = 5;
         run_lines(&plain, SPECULATE_OFF, slots[way % 3]);
         for (int n = 0; n < 3 + MODES; n++) {
-            if (!thin_runs(way * (3 + MODES) + n, 3))
+            if (!thin_runs(way * (3 + MODES) + n, 5))
                 continue;
             const int mode = n < 3 ? 2 : n - 3;
             engine.drafter_share = mode_share[mode];
@@ -280,8 +280,8 @@ static void batches_are_the_same(void **state)
         for (int i = 0; i < PROMPTS; i++)
             answer_release(&plain.answers[i]);
     }
-    assert_true(n_cases > thin_count(700, 3) && n_accepted > thin_count(500, 3) &&
-                n_accepted < n_drafted - thin_count(500, 3));
+    assert_true(n_cases > thin_count(700, 5) && n_accepted > thin_count(500, 5) &&
+                n_accepted < n_drafted - thin_count(500, 5));
 }
 
 static void threads_do_not_matter(void **state)

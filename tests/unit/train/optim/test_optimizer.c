@@ -364,7 +364,7 @@ static void no_weight_leaves_the_limit(void **state)
     struct config c = wide_config();
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
         for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
-            if (!thin_runs((int)(kind * sizeof rates / sizeof *rates + i), 3))
+            if (!thin_runs((int)(kind * sizeof rates / sizeof *rates + i), 7))
                 continue;
             struct weights free, held[2];
             struct optimizer *o = NULL;

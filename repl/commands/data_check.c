@@ -1,9 +1,6 @@
 #include "repl/commands/data_check.h"
 
 #include "model/base/err.h"
-#include "model/base/file.h"
-#include "model/base/mem.h"
-#include "model/base/settings_words.h"
 #include "repl/commands/command.h"
 #include "repl/commands/data_tokenizer.h"
 #include "repl/session/repl.h"
@@ -67,26 +64,16 @@ struct request {
     struct prepare_config as;
 };
 
-static int take_text(struct request *q, const char *word)
-{
-    char *path = data_list_path(word);
-    int rc = path == NULL ? ERR_NOMEM : q->texts.n == 0 ? 0 : buf_char(&q->texts, ',');
-    if (rc == 0)
-        rc = buf_str(&q->texts, path);
-    mem_free(path);
-    return rc;
-}
-
 static int read_request(struct request *q, const struct call *c)
 {
     int rc = prepare_config_init(&q->as);
     for (int i = 1; i < c->n && rc == 0; i++)
-        if (settings_pair_key(c->words[i]) > 0 && !file_exists(c->words[i]))
+        if (prepare_config_is_word(c->words[i]))
             rc = prepare_config_set(&q->as, c->words[i]);
         else if (q->path == NULL)
             q->path = c->words[i];
         else
-            rc = take_text(q, c->words[i]);
+            rc = data_list_add(&q->texts, c->words[i]);
     if (rc == 0 && q->path == NULL)
         rc = command_usage(c, "check PATH [TEXTS ...] [KEY=VALUE ...]");
     return rc == 0 ? prepare_config_check_reading(&q->as) : rc;

@@ -4,7 +4,6 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
-#include "model/base/settings_words.h"
 #include "repl/commands/command.h"
 #include "repl/commands/data_tokenizer.h"
 #include "repl/commands/help_text.h"
@@ -48,33 +47,23 @@ struct request {
     struct prepare_config config;
 };
 
-static bool is_setting(const char *word)
-{
-    return settings_pair_key(word) > 0 && !file_exists(word);
-}
-
 static int take_path(struct request *q, const char *word, bool last)
 {
     if (last)
         return (q->out = file_expand(word)) == NULL ? ERR_NOMEM : 0;
-    char *path = data_list_path(word);
-    int rc = path == NULL ? ERR_NOMEM : q->in.n == 0 ? 0 : buf_char(&q->in, ',');
-    if (rc == 0)
-        rc = buf_str(&q->in, path);
-    mem_free(path);
-    return rc;
+    return data_list_add(&q->in, word);
 }
 
 static int read_request(struct request *q, const struct call *c, const char *usage)
 {
     int n = 0, seen = 0, rc = prepare_config_init(&q->config);
     for (int i = 1; i < c->n; i++)
-        n += !is_setting(c->words[i]);
+        n += !prepare_config_is_word(c->words[i]);
     if (rc == 0 && n < 2)
         rc = command_usage(c, "%s", usage);
     for (int i = 1; i < c->n && rc == 0; i++)
-        rc = is_setting(c->words[i]) ? prepare_config_set(&q->config, c->words[i])
-                                     : take_path(q, c->words[i], ++seen == n);
+        rc = prepare_config_is_word(c->words[i]) ? prepare_config_set(&q->config, c->words[i])
+                                                 : take_path(q, c->words[i], ++seen == n);
     if (rc == 0)
         rc = output_check_name(q->out);
     return rc == 0 && q->config.format == 0 ? output_check_ending(q->out) : rc;

@@ -508,17 +508,22 @@ char *data_source_file(const struct data_source *s)
     return s->kind == DATA_MEGATRON ? megatron_path(s->path, ".bin") : mem_strdup(s->path);
 }
 
+int data_list_add(struct buf *list, const char *path)
+{
+    int rc = buf_str(list, list->n > 0 ? "," : "");
+    for (; *path != '\0' && rc == 0; path++) {
+        if (*path == ',' || *path == '\\')
+            rc = buf_char(list, '\\');
+        if (rc == 0)
+            rc = buf_char(list, *path);
+    }
+    return rc;
+}
+
 char *data_list_path(const char *path)
 {
     struct buf out = {0};
-    int rc = buf_str(&out, "");
-    for (; *path != '\0' && rc == 0; path++) {
-        if (*path == ',' || *path == '\\')
-            rc = buf_char(&out, '\\');
-        if (rc == 0)
-            rc = buf_char(&out, *path);
-    }
-    if (rc != 0)
+    if (data_list_add(&out, path) != 0)
         buf_release(&out);
     return out.data;
 }

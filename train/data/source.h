@@ -3,6 +3,7 @@
 /*
  * The files that a list of paths stands for, and what each of them is.
  */
+#include "model/base/buf.h"
 #include "train/data/left_out.h"
 
 #include <stdbool.h>
@@ -57,6 +58,8 @@ bool data_is_pattern(const char *path);
 char *data_find_prepared(const char *what);
 /* The path as a list of one path, escaped, in fresh memory. */
 char *data_list_path(const char *path);
+/* Append a path to a list, escaped. ERR_NOMEM. */
+int data_list_add(struct buf *list, const char *path);
 
 /* Texts to encode; all others have tokens. */
 static inline bool data_kind_is_text(enum data_kind kind)

@@ -1,6 +1,7 @@
 #include "train/prepare/prepare_config.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/base/file_show.h"
 #include "model/base/mem.h"
 #include "model/base/settings_words.h"
@@ -95,6 +96,11 @@ int prepare_config_check_tokens(const struct prepare_config *c)
                                   "%s is a setting of texts, and the input has tokens, whose "
                                   "documents are known",
                                   name);
+}
+
+bool prepare_config_is_word(const char *word)
+{
+    return settings_pair_key(word) > 0 && !file_exists(word);
 }
 
 int prepare_config_set(struct prepare_config *c, const char *word)

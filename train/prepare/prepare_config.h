@@ -25,6 +25,8 @@ struct prepare_config {
 extern const struct settings_table prepare_settings;
 int prepare_config_init(struct prepare_config *c);
 void prepare_config_release(struct prepare_config *c);
+/* Whether a word is KEY=VALUE, and the name of no file. */
+bool prepare_config_is_word(const char *word);
 /* A word KEY=VALUE. ERR_MISSING, ERR_RANGE. */
 int prepare_config_set(struct prepare_config *c, const char *word);
 /* Between the documents of a text, as text_reader_init takes it. */

@@ -38,15 +38,6 @@ static bool has_many_hosts(const struct run_config *c)
     return many;
 }
 
-static int count_hosts(const char *text)
-{
-    size_t length;
-    int n = 0;
-    while (hostfile_next(&text, &length) != NULL)
-        n++;
-    return n;
-}
-
 /* A file that mpirun inherits. */
 static int make_hostfile(struct restart *a, const struct buf *text)
 {
@@ -77,7 +68,7 @@ static int leave_hosts(struct restart *a, const char *text, const struct host_fa
     *share = 1;
     restart_release(a);
     if (rc == 0 && left.n > 0 && n > 0) {
-        *share = (double)count_hosts(left.data) / count_hosts(text);
+        *share = hostfile_share(buf_text(&left), text);
         rc = make_hostfile(a, &left);
     }
     buf_release(&left);

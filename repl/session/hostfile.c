@@ -21,17 +21,23 @@ const char *hostfile_next(const char **text, size_t *n)
     return NULL;
 }
 
+/* What follows "slots=" in a host's line, up to its end or a comment, put into line; NULL: it has
+ * none. */
+static const char *find_slots(char line[160], const char *host, size_t n)
+{
+    static const char key[] = "slots=";
+    snprintf(line, 160, "%.*s", (int)strcspn(host, "#\r\n"), host);
+    const char *slots = n < strlen(line) ? strstr(line + n, key) : NULL;
+    return slots != NULL && (slots[-1] == ' ' || slots[-1] == '\t') ? slots + sizeof key - 1 : NULL;
+}
+
 /* mpirun takes what is no number for -1. */
 static int check_slots(const char *host, size_t n)
 {
-    static const char key[] = "slots=";
     char line[160], name[64], shown[160], *end;
-    snprintf(line, sizeof line, "%.*s", (int)strcspn(host, "#\r\n"), host);
-    const char *slots = n < strlen(line) ? strstr(line + n, key) : NULL;
-    if (slots == NULL || (slots[-1] != ' ' && slots[-1] != '\t'))
-        return 0;
-    slots += sizeof key - 1;
-    if (strtol(slots, &end, 10) >= 0 && end > slots && strchr(" \t", *end) != NULL)
+    const char *slots = find_slots(line, host, n);
+    if (slots == NULL ||
+        (strtol(slots, &end, 10) >= 0 && end > slots && strchr(" \t", *end) != NULL))
         return 0;
     snprintf(name, sizeof name, "%.*s", (int)n, host);
     return err_set(ERR_FORMAT, "slots of %s must be a whole number, as in slots=2",
@@ -88,4 +94,27 @@ int hostfile_without(struct buf *out, const char *text, const char *const *names
             rc = buf_printf(out, "%.*s\n", (int)strcspn(host, "\n"), host);
     }
     return rc;
+}
+
+/* Of all lines; *every: each has a number of slots. */
+static void count_places(const char *text, double *lines, double *slots, bool *every)
+{
+    char line[160];
+    size_t n;
+    *lines = *slots = 0;
+    *every = true;
+    for (const char *host; (host = hostfile_next(&text, &n)) != NULL; ++*lines) {
+        const char *number = find_slots(line, host, n);
+        *every &= number != NULL;
+        *slots += number != NULL ? (double)strtol(number, NULL, 10) : 0;
+    }
+}
+
+double hostfile_share(const char *left, const char *all)
+{
+    double lines, slots, left_lines, left_slots;
+    bool every, left_every;
+    count_places(all, &lines, &slots, &every);
+    count_places(left, &left_lines, &left_slots, &left_every);
+    return every && slots > 0 ? left_slots / slots : lines > 0 ? left_lines / lines : 1;
 }

@@ -16,5 +16,8 @@ bool hostfile_is_same(const char *a, size_t n, const char *b);
 bool hostfile_has_many(const char *text);
 /* The lines of the hosts that are not one of the n names, added to *out. ERR_NOMEM. */
 int hostfile_without(struct buf *out, const char *text, const char *const *names, int n);
+/* How large a part of the processes is for the hosts of `left`, which are some of those of `all`:
+ * by their slots where each line of `all` has a number of them, else by lines. */
+double hostfile_share(const char *left, const char *all);
 
 #endif

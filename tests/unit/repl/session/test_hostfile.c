@@ -1,0 +1,71 @@
+/* Hostfiles as people write them: which hosts they name, and how many processes are for each. */
+#include "repl/session/hostfile.h"
+
+#include "model/base/buf.h"
+#include "tests/lib/test.h"
+
+static void lines_name_hosts(void **state)
+{
+    static const struct {
+        const char *text, *why; /* NULL: it is right */
+    } cases[] = {
+        {"red slots=2\ngreen\n", NULL},
+        {"# two\n\n  red\tslots=2 max-slots=3 # all\r\n", NULL},
+        {"red max-slots=x\n", NULL},
+        {"red # slots=x\n", NULL},
+        {"", "no host is named: a line for each, such as localhost slots=2"},
+        {"# none\n \n", "no host is named: a line for each, such as localhost slots=2"},
+        {"red\n-oProxyCommand=x\n", "-oProxyCommand=x is not a host's name"},
+        {"red slots=two\n", "slots of red must be a whole number, as in slots=2"},
+        {"red slots=\n", "slots of red must be a whole number, as in slots=2"},
+        {"red slots=-1\n", "slots of red must be a whole number, as in slots=2"},
+        {"red slots=2x\n", "slots of red must be a whole number, as in slots=2"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (cases[i].why == NULL)
+            assert_ok(hostfile_check(cases[i].text));
+        else
+            assert_fails(hostfile_check(cases[i].text), ERR_FORMAT, cases[i].why);
+}
+
+static void a_host_is_the_same_with_its_domain(void **state)
+{
+    static const char *const gone[] = {"green.example.org", "blue"};
+    struct buf out = {0};
+    (void)state;
+    assert_true(hostfile_has_many("red\ngreen\n"));
+    assert_false(hostfile_has_many("red\nred\n"));
+    assert_ok(
+        hostfile_without(&out, "red slots=2\ngreen slots=1\n# blue\nblue.lan\nblues\n", gone, 2));
+    assert_string_equal(buf_text(&out), "red slots=2\nblues\n");
+    buf_release(&out);
+}
+
+static void hosts_have_a_share_of_the_processes(void **state)
+{
+    static const struct {
+        const char *left, *all;
+        float share;
+    } cases[] = {
+        {"red slots=2\n", "red slots=2\ngreen slots=1\n", 2.F / 3},
+        {"green slots=1 # small\n", "red slots=2\ngreen slots=1 # small\n", 1.F / 3},
+        {"red slots=2\n", "red slots=2\ngreen\n", 1.F / 2},
+        {"red\nred\n", "red\nred\ngreen\n", 2.F / 3},
+        {"red slots=0\n", "red slots=0\ngreen slots=0\n", 1.F / 2},
+        {"", "", 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_float_equal(hostfile_share(cases[i].left, cases[i].all), cases[i].share, 1e-6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_name_hosts),
+        cmocka_unit_test(a_host_is_the_same_with_its_domain),
+        cmocka_unit_test(hosts_have_a_share_of_the_processes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

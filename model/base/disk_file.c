@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* The same file once more, past the page cache; -1: not here. */
@@ -34,21 +33,6 @@ int disk_file_open(struct disk_file *f, const char *path)
     return 0;
 }
 
-/* An open file without a name; where the file system has none such, one whose name is deleted. */
-static int open_nameless(const char *folder)
-{
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
-        return fd;
-    char *path = mem_sprintf("%s/.phased-XXXXXX", folder);
-    if (path == NULL)
-        return -1;
-    if ((fd = mkostemp(path, O_CLOEXEC)) >= 0)
-        unlink(path);
-    mem_free(path);
-    return fd;
-}
-
 /* As posix_fallocate, which writes where the file system cannot allocate. A limit on the size of
  * files is an error here, not SIGXFSZ. */
 static int allocate(int fd, uint64_t bytes)
@@ -70,7 +54,7 @@ int disk_file_make(struct disk_file *f, const char *folder, uint64_t bytes)
     if ((f->name = mem_sprintf("a working file in %s", folder)) == NULL)
         return ERR_NOMEM;
     int rc = 0, failed = 0;
-    if ((f->fd = open_nameless(folder)) < 0)
+    if ((f->fd = file_open_nameless(folder)) < 0)
         rc = file_fails("make", f->name);
     else if (f->bytes > 0 && (failed = allocate(f->fd, f->bytes)) != 0) {
         errno = failed;

@@ -313,6 +313,25 @@ void file_abandon(struct file_writer *w)
     *w = (struct file_writer){.fd = -1};
 }
 
+int file_open_nameless(const char *folder)
+{
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
+        return fd;
+    /* Where the file system has none such, as over NFS: one whose name is deleted. */
+    char *path = mem_sprintf("%s/.nameless-XXXXXX", folder);
+    if (path == NULL) {
+        errno = ENOMEM;
+        return -1;
+    }
+    if ((fd = mkostemp(path, O_CLOEXEC)) >= 0)
+        unlink(path);
+    const int why = errno;
+    mem_free(path);
+    errno = why;
+    return fd;
+}
+
 int file_write_fd(int fd, const void *bytes, size_t n)
 {
     for (size_t done = 0; done < n;) {

@@ -66,6 +66,10 @@ int file_write_whole(const char *path, const void *bytes, size_t n, bool force);
 /* Delete the temporary file. Accepts NULL; after file_commit it does nothing. */
 void file_abandon(struct file_writer *w);
 
+/* A descriptor for reading and writing of an empty file in a folder that has no name there: it goes
+ * with its last descriptor, however the program ends. -1: errno says why. */
+int file_open_nameless(const char *folder);
+
 /* Write all of n bytes to an open descriptor. ERR_IO. */
 int file_write_fd(int fd, const void *bytes, size_t n);
 

@@ -3,7 +3,6 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 
-#include <fcntl.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -21,8 +20,7 @@ char *working_folder(void)
 
 int working_file_open(struct file *f, const char *folder, const char *name)
 {
-    *f = (struct file){.path = (char *)(uintptr_t)name,
-                       .fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
+    *f = (struct file){.path = (char *)(uintptr_t)name, .fd = file_open_nameless(folder)};
     return f->fd < 0 ? file_error("write in", folder) : 0;
 }
 

@@ -4,10 +4,30 @@
 #include "tests/lib/scratch.h"
 #include "train/data/working_file.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 
-/* In place of the C library's: a disk with so many bytes free. */
+/* In place of the C library's: a file system that may have no files without names. */
+static bool nameless_refused;
+
+int open(const char *path, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    const int mode = (flags & (O_CREAT | __O_TMPFILE)) != 0 ? va_arg(rest, int) : 0;
+    va_end(rest);
+    if ((flags & O_TMPFILE) == O_TMPFILE && nameless_refused) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+/* And a disk with so many bytes free. */
 static uint64_t disk_free;
 
 int fstatvfs(int fd, struct statvfs *out)
@@ -56,6 +76,24 @@ static void bytes_are_those_given(void **state)
     scratch_close(&s);
 }
 
+/* The file is as good where it had a name for a moment, and leaves none behind. */
+static void file_systems_without_nameless_files(void **state)
+{
+    struct scratch s;
+    struct file f;
+    scratch_open(&s);
+    const char *folder = scratch_path(&s, "folder");
+    assert_ok(file_make_folder(folder));
+    nameless_refused = true;
+    bytes_are_those_given(state);
+    assert_ok(working_file_open(&f, folder, "a"));
+    assert_int_equal(rmdir(folder), 0);
+    working_file_close(&f);
+    assert_fails(working_file_open(&f, folder, "a"), ERR_MISSING, "No such file");
+    nameless_refused = false;
+    scratch_close(&s);
+}
+
 static void a_full_disk_is_said(void **state)
 {
     (void)state;
@@ -77,6 +115,7 @@ static void a_full_disk_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_are_those_given),
+                                       cmocka_unit_test(file_systems_without_nameless_files),
                                        cmocka_unit_test(a_full_disk_is_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -345,16 +345,16 @@ static int parse_line(struct metrics *m, char **label, const json_t *o)
     return rc;
 }
 
-/* From the end: half a line may be behind the last, and lines of other kinds. */
-static int find_last_line(json_t **out, const struct buf *all)
+/* From the end: half a line may be behind the last, and lines of other kinds. Half of one is no
+ * JSON. */
+static int find_last_line(json_t **out, const struct buf *tail)
 {
     int rc = 0;
-    *out = NULL;
-    for (size_t end = all->n; *out == NULL && end > 0 && rc != ERR_NOMEM;) {
+    for (size_t end = tail->n; *out == NULL && end > 0 && rc != ERR_NOMEM;) {
         size_t begin = end - 1;
-        while (begin > 0 && all->data[begin - 1] != '\n')
+        while (begin > 0 && tail->data[begin - 1] != '\n')
             begin--;
-        if ((rc = json_read_line(out, all->data + begin, end - begin)) == 0 &&
+        if ((rc = json_read_line(out, tail->data + begin, end - begin)) == 0 &&
             json_object_get(*out, "learning_rate") == NULL) {
             json_decref(*out);
             *out = NULL;
@@ -364,20 +364,36 @@ static int find_last_line(json_t **out, const struct buf *all)
     return rc == ERR_NOMEM ? rc : 0;
 }
 
-/* The last whole line of a run's folder, for the caller to give back. */
+/* The last of its n bytes. */
+static int read_tail(struct buf *out, const struct file *f, uint64_t n)
+{
+    const int rc = buf_reserve(out, n);
+    out->n = rc == 0 ? n : 0;
+    return rc == 0 ? file_read_at(f, out->data, f->bytes - n, n) : rc;
+}
+
+/* The last whole line of a run's folder, for the caller to give back: in the last bytes of its
+ * file, or in more of them. */
 static int read_last_line(json_t **out, const char *folder)
 {
-    struct buf all = {0};
+    enum { FIRST = 1 << 16, MORE = 8 };
+    struct file f = {.fd = -1};
+    struct buf tail = {0};
     char shown[256];
     char *path = file_join(folder, "metrics.jsonl");
     *out = NULL;
-    int rc = path == NULL ? ERR_NOMEM : file_read_all(&all, path, UINT32_MAX);
-    if (rc == 0)
-        rc = find_last_line(out, &all);
+    int rc = path == NULL ? ERR_NOMEM : file_open(&f, path);
+    for (uint64_t n = FIRST, read = 0; rc == 0 && *out == NULL && read < f.bytes; n *= MORE) {
+        read = n < f.bytes ? n : f.bytes;
+        tail.n = 0;
+        if ((rc = read_tail(&tail, &f, read)) == 0)
+            rc = find_last_line(out, &tail);
+    }
     if (rc == 0 && *out == NULL)
         rc = err_set(ERR_MISSING, "%s has no training metrics yet",
                      file_show(shown, sizeof shown, path));
-    buf_release(&all);
+    buf_release(&tail);
+    file_close(&f);
     mem_free(path);
     return rc;
 }

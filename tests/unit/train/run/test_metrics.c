@@ -223,7 +223,7 @@ static void going_on_keeps_the_lines_around(void **state)
     scratch_close(&s);
 }
 
-/* As it stands, with lines of other kinds and half a line behind it. */
+/* As it stands, with lines of other kinds and half a line behind it, however many. */
 static void the_last_line_is_read(void **state)
 {
     (void)state;
@@ -258,6 +258,15 @@ static void the_last_line_is_read(void **state)
     assert_true(fabs(metrics_left_s(&last, 5) - 15) < 1e-6);
     assert_int_not_equal(last.validation_step, 5);
     assert_string_equal(label, "a label");
+    mem_free(label);
+    /* Behind more than is read at first, whose beginning is half a line of the other kind. */
+    static char other[1 << 20];
+    memset(other, '{', sizeof other);
+    for (size_t i = 0; i < 3; i++)
+        other[sizeof other * (i + 1) / 3 - 1] = '\n';
+    assert_ok(file_append(scratch_path(&s, "metrics.jsonl"), other, sizeof other));
+    assert_ok(metrics_read_last(&last, &label, s.folder));
+    assert_int_equal(last.step, 5);
     mem_free(label);
     scratch_close(&s);
 }

@@ -21,6 +21,9 @@ struct worker {
     int64_t now, busy;
     int live, most; /* jobs forward that wait for their backward, and how many may */
     struct cursor forward, backward;
+    /* What it can begin first, and when; -1: nothing as yet. */
+    struct pipeline_job next;
+    int64_t next_at;
 };
 
 /* How far a chunk is. */
@@ -237,25 +240,47 @@ static void do_job(struct simulation *s, int stage, const struct pipeline_job *j
     }
 }
 
+/* The stage, beside its own, that a job may let go on. */
+static int waiting_stage(const struct simulation *s, int stage, const struct pipeline_job *j)
+{
+    const struct chunk_ring *r = &s->p->ring;
+    const int place = chunk_ring_place(r, stage, j->chunk), last = chunk_ring_size(r) - 1;
+    switch (j->work) {
+    case PIPELINE_HEAD:
+        return chunk_ring_stage(r, last);
+    case PIPELINE_FORWARD:
+        return place == last ? 0 : chunk_ring_stage(r, place + 1);
+    case PIPELINE_BACKWARD:
+        return place == 0 ? stage : chunk_ring_stage(r, place - 1);
+    }
+    return stage;
+}
+
+static void find_next(struct simulation *s, int stage)
+{
+    struct worker *w = &s->workers[stage];
+    w->next_at = next_job(s, stage, &w->next);
+}
+
 /* Until all is done: always the job that can begin first, of the first stage that has one. */
 static int simulate(struct simulation *s, struct pipeline_job *jobs, int stage)
 {
+    const int stages = s->p->ring.stages;
     int n = 0;
+    for (int i = 0; i < stages; i++)
+        find_next(s, i);
     for (;;) {
-        struct pipeline_job first = {0}, one = {0};
-        int64_t at = -1;
-        int of = 0;
-        for (int i = 0; i < s->p->ring.stages; i++) {
-            const int64_t begins = next_job(s, i, &one);
-            if (begins >= 0 && (at < 0 || begins < at)) {
-                at = begins;
+        int of = -1;
+        for (int i = 0; i < stages; i++)
+            if (s->workers[i].next_at >= 0 &&
+                (of < 0 || s->workers[i].next_at < s->workers[of].next_at))
                 of = i;
-                first = one;
-            }
-        }
-        if (at < 0)
+        if (of < 0)
             return n;
-        do_job(s, of, &first, at);
+        const struct pipeline_job first = s->workers[of].next;
+        do_job(s, of, &first, s->workers[of].next_at);
+        find_next(s, of);
+        find_next(s, waiting_stage(s, of, &first));
         if (of == stage || stage == PIPELINE_ALL)
             jobs[n++] = first;
     }

@@ -36,6 +36,7 @@ struct shape {
 };
 enum { WAYS = 3, MATRICES = 5, TRIES = 3, MOST_RUNS = 256, LOOK_ROWS = 1024 };
 static const double SMALL_OPS = 5e7; /* of a product that is run more than once a try */
+static const double LOOK_S = 0.1;    /* of tries after which a look has seen enough */
 
 /* y [rows,N] = x W; dx = dy W^T; dW += x^T dy, with W [K,N], or [N,K] where it is turned. */
 static void add_ways(struct shape *p, int rows, int K, int N, bool turned, double times)
@@ -67,6 +68,7 @@ struct product_run {
     float *a, *b, *c;
     size_t size_a, size_b, size_c; /* floats */
     char *scratch;                 /* [n_threads] of product_scratch_bytes() */
+    double most_s;                 /* after which there are no more tries */
     int runs;
     double *best_s; /* [n_threads] */
 };
@@ -131,12 +133,13 @@ static size_t larger_size(size_t a, int rows, int cols)
 static double time_product(struct product_run *j, const struct shape *p)
 {
     const int n_threads = par_threads();
+    const double start_s = clock_s();
     double slowest_s = 0;
     j->p = *p;
     j->runs = (int)fmin(ceil(SMALL_OPS / (2.0 * p->m * p->n * p->k)), MOST_RUNS);
     for (int i = 0; i < n_threads; i++)
         j->best_s[i] = INFINITY;
-    for (int k = 0; k < TRIES; k++) {
+    for (int k = 0; k < TRIES && (k == 0 || clock_s() - start_s < j->most_s); k++) {
         if (interrupt_pending())
             return 0;
         par_run(time_share, j);
@@ -160,10 +163,10 @@ static double measure_flops(struct product_run *j, const struct shape *p, int n)
 }
 
 static double measure_engine(enum product_engine engine, const struct config *c, int rows,
-                             int loss_rows)
+                             int loss_rows, double most_s)
 {
     struct shape p[MATRICES * WAYS];
-    struct product_run j = {.engine = engine};
+    struct product_run j = {.engine = engine, .most_s = most_s};
     const size_t scratch = (size_t)par_threads() * product_scratch_bytes();
     int n = list_products(p, c, rows, loss_rows);
     double result = 0;
@@ -191,7 +194,7 @@ static double measure_engine(enum product_engine engine, const struct config *c,
 
 double speed_sgemm_flops(const struct config *c, int rows, int loss_rows)
 {
-    return blas_open() != 0 ? 0 : measure_engine(PRODUCT_OPENBLAS, c, rows, loss_rows);
+    return blas_open() != 0 ? 0 : measure_engine(PRODUCT_OPENBLAS, c, rows, loss_rows, INFINITY);
 }
 
 double speed_sgemm_estimate(const struct config *c, int rows, enum product_factors factors)
@@ -200,8 +203,8 @@ double speed_sgemm_estimate(const struct config *c, int rows, enum product_facto
     product_set_factors(factors);
     const enum product_engine e = product_engine();
     rows = rows < LOOK_ROWS ? rows : LOOK_ROWS;
-    const double flops =
-        e == PRODUCT_OPENBLAS ? speed_sgemm_flops(c, rows, 0) : measure_engine(e, c, rows, 0);
+    const bool there = e != PRODUCT_OPENBLAS || blas_open() == 0;
+    const double flops = there ? measure_engine(e, c, rows, 0, LOOK_S) : 0;
     product_set_factors(was);
     return flops;
 }

@@ -24,7 +24,7 @@ double speed_recompute_flops(const struct config *c, int n_layers);
  */
 double speed_sgemm_flops(const struct config *c, int rows, int loss_rows);
 /* The same of the engine in use with these factors (product.h), at a look: of the layers alone,
- * over no more rows than it takes to see it. Not while a job runs. */
+ * over no more rows than it takes to see it, and large products once. Not while a job runs. */
 double speed_sgemm_estimate(const struct config *c, int rows, enum product_factors factors);
 
 #endif

@@ -88,7 +88,7 @@ echo '{"ids":[1,4,2],"logprobs":[-0.5108,-0.005,-1.204],"top_logprobs":['"$three
 is "tokens that were sure to come" "66.7 % as drawn, 33.3 % of the model itself (3 tokens)" "$("$TOOLS/sure_tokens" 0.5 0.75 <"$TMPDIR/drawn")"
 is "where nothing is cut, the model's own" "33.3 % as drawn, 33.3 % of the model itself (3 tokens)" "$("$TOOLS/sure_tokens" 1 1 <"$TMPDIR/drawn")"
 is "the page's table has a row for each" "stories,easy books,wiki.test.raw,My name is,Once upon a time" \
-    "$(TOOLS=$TOOLS weights/bundled/measure "$work/runs/bundled" "$work" "$TMPDIR/read" 2>/dev/null | sed -n 's/^| \([^|]*\) | [0-9.]*[0-9 %|].*/\1/p' | paste -sd,)"
+    "$(TOOLS=$TOOLS ANSWERS=5 weights/bundled/measure "$work/runs/bundled" "$work" "$TMPDIR/read" 2>/dev/null | sed -n 's/^| \([^|]*\) | [0-9.]*[0-9 %|].*/\1/p' | paste -sd,)"
 
 rm -rf "$TMPDIR/root" "$TMPDIR/hf"
 make -s -o build/release/prattle install DESTDIR="$TMPDIR/root" PREFIX=/opt/prattle >/dev/null

@@ -135,6 +135,7 @@ static int take_request(struct scheduler *b, bool wait)
     j->generate = j->request.generate != NULL ? j->request.generate : b->generate;
     j->sampler = j->request.sampler != NULL ? j->request.sampler : b->sampler;
     j->draw = j->sampler->draw + (j->request.own_draw ? 0 : b->n_draws);
+    j->request.draw = j->draw;
     int rc = prepare_request(b, j);
     if (rc != 0)
         fail_request(j, rc);

@@ -111,13 +111,21 @@ static int find_column(const json_error_t *e)
     return characters < e->column ? e->column - characters + 1 : 1;
 }
 
+/* What is JSON, but with a number or a name that is not taken. */
+static bool is_json(const json_error_t *e)
+{
+    const enum json_error_code code = json_error_code(e);
+    return code == json_error_numeric_overflow || code == json_error_duplicate_key;
+}
+
 static int read_line(json_t **out, const char *line, size_t n, size_t flags)
 {
     json_error_t e;
     char what[2 * JSON_ERROR_TEXT_LENGTH];
     int rc = parse_value(out, line, n, flags, &e);
     return rc != ERR_FORMAT ? rc
-                            : err_set(rc, "not JSON: %s at column %d",
+                            : err_set(rc, "%s: %s at column %d",
+                                      is_json(&e) ? "the JSON is not read" : "not JSON",
                                       file_show(what, sizeof what, e.text), find_column(&e));
 }
 

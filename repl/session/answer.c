@@ -66,7 +66,8 @@ static int save_sample(const struct repl *r, const struct turn *t, const struct 
     if (rc == 0 && t->held_space)
         rc = buf_char(&text, ' ');
     if (rc == 0)
-        rc = answer_save_sample(&t->settings, buf_text(&text), text.n, answers, n);
+        rc = answer_save_sample(&t->settings, buf_text(&text), text.n, t->settings.sampler.draw,
+                                answers, n);
     buf_release(&text);
     return rc;
 }
@@ -372,14 +373,14 @@ int answer_check_form(const struct batch_settings *b)
     return err_set(ERR_RANGE, "raw and jsonl exclude each other: choose one");
 }
 
-int answer_save_sample(const struct settings *s, const char *prompt, size_t n_prompt,
+int answer_save_sample(const struct settings *s, const char *prompt, size_t n_prompt, int64_t draw,
                        const struct answer *answers, int n_answers)
 {
     const char *path = s->talk.save_samples;
     if (path == NULL || *path == '\0')
         return 0;
     struct buf line = {0};
-    int rc = json_line_answer(&line, (struct json_asked){prompt, n_prompt, NULL}, answers,
+    int rc = json_line_answer(&line, (struct json_asked){prompt, n_prompt, NULL}, s, draw, answers,
                               n_answers, NULL);
     if (rc == 0)
         rc = file_append(path, line.data, line.n);

@@ -217,14 +217,14 @@ static int score_answers(struct lines *l, struct line_scores *out, const struct 
 }
 
 static int put_json(struct lines *l, struct line_output *o, const struct line_request *q,
-                    const struct answer *answers, int n)
+                    int64_t draw, const struct answer *answers, int n)
 {
     struct line_scores scores = {0};
     struct buf *out = &o->out;
     const bool wanted = line_scores_wanted(&q->json.settings);
     int rc = wanted ? score_answers(l, &scores, q, answers, n) : 0;
     if (rc == 0 || rc == ERR_INTERRUPTED)
-        rc = json_line_answer(out, json_prompt_asked(&q->json), answers, n,
+        rc = json_line_answer(out, json_prompt_asked(&q->json), &q->json.settings, draw, answers, n,
                               wanted && rc == 0 ? &scores : NULL);
     if (rc == ERR_NOT_FINITE) { /* this line's alone */
         o->failures++;
@@ -235,9 +235,11 @@ static int put_json(struct lines *l, struct line_output *o, const struct line_re
 }
 
 /* What comes of a line, as it is to be written. */
-static int compose_output(struct lines *l, struct line_output *o, const struct line_request *q,
-                          int failed, const struct answer *answers, int n)
+static int compose_output(struct lines *l, struct line_output *o,
+                          const struct generate_request *item, int failed,
+                          const struct answer *answers, int n)
 {
+    const struct line_request *q = item->user;
     int rc = 0;
     if (failed != 0) {
         o->failures++;
@@ -251,7 +253,7 @@ static int compose_output(struct lines *l, struct line_output *o, const struct l
     for (int i = 0; i < n; i++)
         o->full |= answers[i].finish == FINISH_CONTEXT && g->on_full == ON_FULL_STOP;
     if (l->settings->batch.jsonl)
-        return put_json(l, o, q, answers, n);
+        return put_json(l, o, q, item->draw, answers, n);
     for (int i = 0; i < n && rc == 0; i++)
         rc = put_plain(l, &o->out, &q->json, &answers[i]);
     return rc;
@@ -276,13 +278,14 @@ static int finish_request(void *user, const struct generate_request *item, int f
     struct lines *l = user;
     struct line_request *q = item->user;
     struct line_output o = {0};
-    int rc = item->elsewhere ? 0 : compose_output(l, &o, q, failed, answers, n);
+    int rc = item->elsewhere ? 0 : compose_output(l, &o, item, failed, answers, n);
     if (rc == 0 && l->ranks != NULL)
         rc = batch_ranks_next(l->ranks, q->line, item->elsewhere ? NULL : &o);
     else if (rc == 0)
         rc = write_output(l, &o);
     if (rc == 0 && failed == 0 && !item->elsewhere)
-        rc = answer_save_sample(l->settings, q->json.text, q->json.n, answers, n);
+        rc = answer_save_sample(l->settings->batch.jsonl ? &q->json.settings : l->settings,
+                                q->json.text, q->json.n, item->draw, answers, n);
     line_output_release(&o);
     l->first = q->next; /* they are done in their order */
     free_request(q);
@@ -293,19 +296,21 @@ static void show_figures(const struct settings *s, const struct scheduler_stats 
 {
     if (!s->talk.verbose || b->wall_s <= 0)
         return;
-    char drafted[80] = "";
+    char drafted[80] = "", seed[32] = "";
     if (b->n_drafted_tokens > 0)
         snprintf(drafted, sizeof drafted, " %ld of %ld drafted token%s accepted;",
                  b->n_accepted_tokens, b->n_drafted_tokens, b->n_drafted_tokens == 1 ? "" : "s");
+    if (!s->batch.jsonl) /* whose lines have each its own */
+        snprintf(seed, sizeof seed, " seed %" PRIu64, s->sampler.seed);
     progress_wipe();
     wrap_say(stderr, "",
              "[%ld prompts, %ld prompt tokens (%ld shared), %ld new in %.2f s: %.1f tokens/s, "
-             "%.2f ms per token, %.1f ms per sentence, %.2f samples/s;%s seed %" PRIu64 "]",
+             "%.2f ms per token, %.1f ms per sentence, %.2f samples/s;%s%s]",
              b->n_prompts, b->n_prompt_tokens, b->n_reused_tokens, b->n_new_tokens, b->wall_s,
              (double)b->n_new_tokens / b->wall_s,
              b->n_new_tokens > 0 ? 1e3 * b->wall_s / (double)b->n_new_tokens : 0.0,
              b->n_prompts > 0 ? 1e3 * b->wall_s / (double)b->n_prompts : 0.0,
-             (double)b->n_prompts / b->wall_s, drafted, s->sampler.seed);
+             (double)b->n_prompts / b->wall_s, drafted, seed);
 }
 
 /* The tokens of all ranks, on rank 0. */

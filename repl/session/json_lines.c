@@ -5,7 +5,9 @@
 #include "model/base/mem.h"
 #include "model/base/rng.h"
 #include "model/base/words.h"
+#include "sampling/search/search.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,11 +128,14 @@ static int take_setting(struct options *o, const char *name, json_t *value)
         shorthand ? settings_table_find(&options_table, row->shorthand_for) : row;
     if (!meant->per_line)
         return err_set(ERR_UNSUPPORTED, "%s cannot be given for a single line", row->name);
+    if (json_is_null(value)) /* as if it were not there */
+        return 0;
     if ((row->type != SETTING_STRING && json_is_array(value)) ||
         (!row->pairs && json_is_object(value)))
-        rc = err_set(ERR_FORMAT, "must be a text, a number, true or false");
+        rc = err_set(ERR_FORMAT, "must be a text%s, a number, true or false",
+                     row->texts ? ", a list of texts" : "");
     else
-        rc = put_value(&text, value);
+        rc = row->texts && json_is_string(value) ? put_word(&text, value) : put_value(&text, value);
     if (rc != 0)
         rc = err_set(rc, "%s %s", row->name, err_text());
     if (rc == 0)
@@ -323,8 +328,9 @@ static void put_prompt(json_t *object, const struct line_scores *l)
                             extend_token_list(list_with_null(), s, l->tokenizer));
 }
 
-/* Answer i of the line. */
-static void put_answer(json_t *object, const struct answer *a, const struct line_scores *l, int i)
+/* Answer i of the line; draw -1: not drawn. */
+static void put_answer(json_t *object, const struct answer *a, int64_t draw,
+                       const struct line_scores *l, int i)
 {
     json_object_set_new(object, "text", json_of_text(buf_text(&a->text), a->text.n));
     json_object_set_new(object, "ids", list_ids(&a->ids));
@@ -335,17 +341,22 @@ static void put_answer(json_t *object, const struct answer *a, const struct line
                             extend_token_list(json_array(), &l->answers[i], l->tokenizer));
     }
     json_object_set_new(object, "finish_reason", json_string(finish_name(a->finish)));
+    if (draw >= 0)
+        json_object_set_new(object, "draw", json_integer(draw));
 }
 
 /* ---- lines ---- */
 
-/* The line of an object that has members. An id has all of its digits. */
-static int put_line(struct buf *out, const char *id, json_t *object)
+/* The line of an object that has members. An id has all of its digits, and a seed, which NULL
+ * leaves out, more than JSON's library has. */
+static int put_line(struct buf *out, const char *id, json_t *object, const uint64_t *seed)
 {
     int rc = id == NULL ? buf_char(out, '{') : buf_printf(out, "{\"id\":%s,", id);
     if (rc == 0) /* 9 digits give a float back exactly */
         rc = json_print(out, object, JSON_EMBED | JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(object);
+    if (rc == 0 && seed != NULL)
+        rc = buf_printf(out, ",\"seed\":%" PRIu64, *seed);
     return rc == 0 ? buf_str(out, "}\n") : rc;
 }
 
@@ -357,12 +368,13 @@ static json_t *asked_object(struct json_asked asked)
     return object;
 }
 
-static json_t *list_answers(const struct answer *answers, int n, const struct line_scores *l)
+static json_t *list_answers(const struct answer *answers, int n, int64_t draw,
+                            const struct line_scores *l)
 {
     json_t *list = json_array();
     for (int i = 0; i < n; i++) {
         json_t *one = json_object();
-        put_answer(one, &answers[i], l, i);
+        put_answer(one, &answers[i], draw < 0 ? draw : draw + i, l, i);
         if (answers[i].score != 0)
             json_object_set_new(one, "score", real_value(answers[i].score));
         json_array_append_new(list, one);
@@ -370,25 +382,34 @@ static json_t *list_answers(const struct answer *answers, int n, const struct li
     return list;
 }
 
-int json_line_answer(struct buf *out, struct json_asked asked, const struct answer *answers,
-                     int n_answers, const struct line_scores *scores)
+bool json_is_drawn(const struct settings *s)
+{
+    return s->sampler.temperature > 0 && !search_wanted(&s->generate);
+}
+
+int json_line_answer(struct buf *out, struct json_asked asked, const struct settings *s,
+                     int64_t draw, const struct answer *answers, int n_answers,
+                     const struct line_scores *scores)
 {
     json_t *object = asked_object(asked);
+    const bool drawn = json_is_drawn(s);
+    if (!drawn)
+        draw = -1;
     if (scores != NULL && scores->echo)
         put_prompt(object, scores);
     if (n_answers == 1)
-        put_answer(object, answers, scores, 0);
+        put_answer(object, answers, draw, scores, 0);
     else
-        json_object_set_new(object, "answers", list_answers(answers, n_answers, scores));
+        json_object_set_new(object, "answers", list_answers(answers, n_answers, draw, scores));
     json_object_set_new(object, "logprobs_of", json_string("model"));
-    return put_line(out, asked.id, object);
+    return put_line(out, asked.id, object, drawn ? &s->sampler.seed : NULL);
 }
 
 int json_line_error(struct buf *out, struct json_asked asked, const char *sentence)
 {
     json_t *object = asked_object(asked);
     json_object_set_new(object, "error", json_of_text(sentence, strlen(sentence)));
-    return put_line(out, asked.id, object);
+    return put_line(out, asked.id, object, NULL);
 }
 
 int json_string_text(struct buf *out, const char *text)

@@ -36,19 +36,25 @@ struct json_asked {
 };
 struct json_asked json_prompt_asked(const struct json_prompt *p);
 
+/* Whether settings draw an answer's tokens: they are not greedy, and search nothing. */
+bool json_is_drawn(const struct settings *s);
+
 /*
- * {"id", "prompt", "text", "ids", "logprobs", "finish_reason", "logprobs_of": "model"} and a
- * newline, appended to out; of several answers, these stand in "answers". Bytes that are no UTF-8
- * are written as U+FFFD; ids say exactly what they were.
+ * {"id", "prompt", "text", "ids", "logprobs", "finish_reason", "draw", "logprobs_of": "model",
+ * "seed"} and a newline, appended to out; of several answers, all from "text" to "draw" stand in
+ * "answers". Bytes that are no UTF-8 are written as U+FFFD; ids say exactly what they were.
  *
+ * s     that they were made with; what draws nothing has no seed and no draw
+ * draw  which the first answer is; the next is the next
  * scores (NULL: none) add what the line asked for:
  *   top_logprobs  to each answer "tokens", the texts of its ids, and "top_logprobs", for each a
  * list of {"id", "token", "logprob"}, the likeliest first echo          "prompt_ids",
  * "prompt_tokens", "prompt_logprobs" and, with both, "prompt_top_logprobs"; the first token has
  * null: nothing stands before it
  */
-int json_line_answer(struct buf *out, struct json_asked asked, const struct answer *answers,
-                     int n_answers, const struct line_scores *scores);
+int json_line_answer(struct buf *out, struct json_asked asked, const struct settings *s,
+                     int64_t draw, const struct answer *answers, int n_answers,
+                     const struct line_scores *scores);
 /* {"id", "prompt", "error"} and a newline. */
 int json_line_error(struct buf *out, struct json_asked asked, const char *sentence);
 /* text as a JSON string, which is a YAML one too. */

@@ -118,7 +118,7 @@ static int format_figures(struct buf *out, const struct settings *s, const struc
     const size_t n_new = count_new(a, n);
     const double speed = decode_s > 0 ? (double)n_new / decode_s : 0;
     char decode[16];
-    bool drawn = s->sampler.temperature > 0 && s->generate.num_beams == 1;
+    const bool drawn = json_is_drawn(s);
     int rc = buf_char(out, '[');
     if (rc == 0)
         rc = format_prompt(out, a, form);
@@ -221,12 +221,11 @@ static void show_plain(struct showing *w, const struct answer *answers, int n)
     }
 }
 
-static void show_object(const char *prompt, size_t n_prompt, const struct answer *answers, int n,
-                        const struct line_scores *scores)
+static void show_object(const struct showing *w, const struct answer *answers, int n)
 {
     struct buf line = {0};
-    if (json_line_answer(&line, (struct json_asked){prompt, n_prompt, NULL}, answers, n, scores) ==
-        0)
+    if (json_line_answer(&line, (struct json_asked){w->typed, w->n_typed, NULL}, w->settings,
+                         w->settings->sampler.draw, answers, n, w->scores) == 0)
         fwrite(line.data, 1, line.n, stdout);
     buf_release(&line);
 }
@@ -234,7 +233,7 @@ static void show_object(const char *prompt, size_t n_prompt, const struct answer
 void show_answers(struct showing *w, const struct answer *answers, int n)
 {
     if (w->jsonl)
-        show_object(w->typed, w->n_typed, answers, n, w->scores);
+        show_object(w, answers, n);
     else
         show_plain(w, answers, n);
 }

@@ -110,7 +110,8 @@ struct generate_request {
     struct answer *answers; /* [num_return_sequences], the caller's; NULL: the scheduler's */
     int rc;                 /* not 0: it fails with this code and the message error, in its turn */
     const char *error;
-    void *user; /* the caller's own */
+    int64_t draw; /* which its first answer is, once the scheduler has taken it */
+    void *user;   /* the caller's own */
 };
 
 /* Called in the caller's thread while answers are generated; any may be NULL. */

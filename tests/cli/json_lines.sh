@@ -26,7 +26,24 @@ line() { sed -n "$1p" <<<"$single"; }
 has "the prompt's tokens" '"prompt_ids":[51,71,68,220,82,68,64],"prompt_tokens":["T","h","e"," ","s","e","a"]' "$(line 1)"
 has "nothing stands before the first" '"prompt_logprobs":[null,-' "$(line 1)"
 has "nor has it alternatives" '"prompt_top_logprobs":[null,[{"id":' "$(line 1)"
-has "whose distribution it is" '"logprobs_of":"model"}' "$(line 1)"
+has "whose distribution it is, and what drew it" '"draw":0,"logprobs_of":"model","seed":7}' "$(line 1)"
+is "each answer has its draw" "1 2 3" "$(line 2 | grep -o '"draw":[0-9]*' | tr -dc '0-9\n' | xargs)"
+is "what is searched for has none" 0 "$(line 5 | grep -cE '"(seed|draw)":')"
+text() { sed 's/.*"text":"\(.*\)","ids".*/\1/'; } # of the last answer
+fresh=$(printf '%s\n' '{"prompt":"The sea","n":2,"seed":0}' '{"prompt":"The sea","seed":0}' | "$PRATTLE" $MODEL $S 2>/dev/null)
+for i in 1 2; do
+    object=$(sed -n "${i}p" <<<"$fresh") seed=$(grep -o '"seed":[0-9]*' <<<"$object") draw=$(grep -o '"draw":[0-9]*' <<<"$object" | tail -n 1)
+    is "an answer of a fresh seed is drawn again by what it says ($i)" "$(text <<<"$object")" \
+        "$("$PRATTLE" $MODEL $S <<<"{\"prompt\":\"The sea\",$seed,$draw}" | text)"
+done
+whole=$("$PRATTLE" $MODEL $S --greedy -p "The sea" | text)
+# stopped VALUE: the object of a line with these stop strings.
+stopped() { "$PRATTLE" $MODEL $S --greedy <<<'{"prompt":"The sea","stop":'"$1"'}' 2>/dev/null; }
+is "a text is one stop string, commas and all" "$(stopped '["x,y"]')" "$(stopped '"x,y"')"
+is "and null is none" "$whole" "$(stopped null | text)"
+has "another is named with what it may be" 'stop must be a text, a list of texts, a number, true or false' "$(stopped '{"a":1}')"
+has "a number that is too large is no JSON of another kind" '"error":"the JSON is not read: too big integer near' \
+    "$("$PRATTLE" $MODEL $S <<<'{"prompt":"The sea","id":18446744073709551615}' 2>/dev/null)"
 is "three answers in one object" 3 "$(line 2 | grep -o '"text":' | wc -l)"
 is "an alternative has id, text and log-probability" 27 \
     "$(line 2 | grep -oE '\[\{"id":[0-9]+,"token":"([^"\\]|\\.)+","logprob":-[0-9.e-]+\},\{[^]]*' | wc -l)"

@@ -49,11 +49,11 @@ static void json_lines_are_read(void **state)
         {"{\"messages\": [{\"role\": \"user\"}]}",
          "a line has no messages; its text is \"prompt\""},
         {"{\"prompt\": 3}", "prompt must be one text; a line has one prompt"},
-        {"{\"prompt\": \"a\", \"prompt\": \"b\"}", "not JSON: duplicate"},
+        {"{\"prompt\": \"a\", \"prompt\": \"b\"}", "the JSON is not read: duplicate"},
         {"{\"prompt\": \"a\", \"tempature\": 1}", "did you mean temperature?"},
         {"{\"prompt\": \"a\", \"threads\": 1}", "threads cannot be given for a single line"},
         {"{\"prompt\": \"a\", \"top_p\": 7}", "top_p must be 0 to 1, not 7"},
-        {"{\"prompt\": \"a\", \"top_p\": null}", "top_p must be a text, a number"},
+        {"{\"prompt\": \"a\", \"top_p\": []}", "top_p must be a text, a number"},
         {"{\"ids\": [1, -2]}", "ids[1] is not a token ID"},
         {"{\"ids\": [1], \"prompt\": \"a\"}", "give one"},
         {"{\"prompt\": \"\xff\"}", "not JSON"},
@@ -117,13 +117,24 @@ static void json_lines_are_written(void **state)
     token_id ids[] = {7, 8};
     float logprobs[] = {-0.5f, -1.25f};
     struct answer a = {.ids = {ids, 2, 2}, .logprobs = logprobs, .finish = FINISH_LENGTH};
+    struct answer two[2] = {{.finish = FINISH_LENGTH}, {.finish = FINISH_STOP_TOKEN}};
+    struct settings greedy = {.sampler.seed = 7},
+                    drawn = {.sampler = {.seed = UINT64_MAX, .temperature = 1}};
     struct buf out = {0};
     assert_ok(buf_add(&a.text, "\n\xff\"", 3));
-    assert_ok(json_line_answer(&out, (struct json_asked){"p", 1, NULL}, &a, 1, NULL));
+    assert_ok(json_line_answer(&out, (struct json_asked){"p", 1, NULL}, &greedy, 3, &a, 1, NULL));
     assert_string_equal(
         buf_text(&out),
         "{\"prompt\":\"p\",\"text\":\"\\n\xef\xbf\xbd\\\"\",\"ids\":[7,8],"
         "\"logprobs\":[-0.5,-1.25],\"finish_reason\":\"length\",\"logprobs_of\":\"model\"}\n");
+    out.n = 0;
+    assert_ok(json_line_answer(&out, (struct json_asked){NULL, 0, "7"}, &drawn, 3, two, 2, NULL));
+    assert_string_equal(
+        buf_text(&out),
+        "{\"id\":7,\"answers\":[{\"text\":\"\",\"ids\":[],\"logprobs\":[],\"finish_reason\":"
+        "\"length\","
+        "\"draw\":3},{\"text\":\"\",\"ids\":[],\"logprobs\":[],\"finish_reason\":\"stop token\","
+        "\"draw\":4}],\"logprobs_of\":\"model\",\"seed\":18446744073709551615}\n");
     out.n = 0;
     assert_ok(json_line_error(&out, (struct json_asked){NULL, 0, "\"q\\u0000\""}, "why"));
     assert_string_equal(buf_text(&out), "{\"id\":\"q\\u0000\",\"error\":\"why\"}\n");

@@ -28,16 +28,11 @@ static const char *shown_path(char out[SHOWN], const struct repl *r)
 
 static void report_finished(struct repl *r, bool shell, bool idle)
 {
-    char path[SHOWN], past[120] = "", line[SHOWN + 240];
-    const int64_t n = run_metrics(r->run)->n_steps;
-    if (n > 0 && n < run_step(r->run)) /* steps=N of a run that is there already */
-        snprintf(past, sizeof past,
-                 ", past the %" PRId64 " asked for: steps=%" PRId64 " trains %" PRId64 " more", n,
-                 run_step(r->run) + n, n);
+    char path[SHOWN], line[SHOWN + 120];
     snprintf(line, sizeof line,
-             "[finished at step %" PRId64 "%s; %s has the checkpoints and metrics; peak memory "
+             "[finished at step %" PRId64 "; %s has the checkpoints and metrics; peak memory "
              "%.2f GiB]\n",
-             run_step(r->run), past, shown_path(path, r), train_peak_gib()); /* against its plan */
+             run_step(r->run), shown_path(path, r), train_peak_gib()); /* against its plan */
     wrap_figures(stdout, term_dim(stdout), line);
     if (idle && shell)
         wrap_say(stdout, term_dim(stdout), "[`prattle train resume %s steps=N` trains it further]",

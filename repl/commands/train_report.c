@@ -276,7 +276,7 @@ static int status_of_folder(const struct repl *r, const char *path)
         return run_folder_explain(rc, path);
     const long holder = run_folder_holder(path);
     if (holder > 0)
-        snprintf(who, sizeof who, " by process %ld", holder);
+        snprintf(who, sizeof who, ", in process %ld", holder);
     if (holder == 0) /* nothing is left of what nobody does */
         m.step_s = m.end_hours = 0;
     const bool over = m.n_steps > 0 && m.step >= m.n_steps;

@@ -36,8 +36,8 @@ pid=$!
 until_saved slow
 out=$("$PRATTLE" train status slow 2>&1)
 has "the first is seen" "open in slow, labeled " "$out"
-has "and who it is" " by process $pid" "$out"
-has "a second trainer is refused" "another trainer (process $pid) is at work there" \
+has "and who it is" " in process $pid" "$out"
+has "a second trainer is refused" "another prattle (process $pid) has the run open" \
     "$("$PRATTLE" train resume slow 2>&1)"
 kill -TERM $pid; wait $pid
 is "SIGTERM ends it" 143 $?

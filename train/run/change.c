@@ -5,6 +5,7 @@
 #include "train/run/inside.h"
 #include "train/run/take_step.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Both values as text, and whether they are the same. */
@@ -103,10 +104,24 @@ static int plan_batches(struct run *r, int64_t n_steps)
     return batches_plan(r->batches, n_steps, r->config.training.global_batch_size);
 }
 
+/* A run that is there already cannot end before. */
+static int check_end(const struct run *r, int64_t n_steps)
+{
+    const int64_t step = r->state.step;
+    if (n_steps == 0 || n_steps >= step)
+        return 0;
+    return err_set(ERR_RANGE,
+                   "the run is at step %" PRId64 " already, past the %" PRId64
+                   " asked for; steps=%" PRId64 " trains %" PRId64 " more",
+                   step, n_steps, step + n_steps, n_steps);
+}
+
 int run_change_length(struct run *r, const struct run_config *was)
 {
     const int64_t before = run_config_steps(was, batches_per_epoch(r->batches));
-    int rc = before == r->n_steps ? 0 : plan_batches(r, before);
+    int rc = before == r->n_steps ? 0 : check_end(r, r->n_steps);
+    if (rc == 0 && before != r->n_steps)
+        rc = plan_batches(r, before);
     return rc == 0 ? plan_batches(r, r->n_steps) : rc;
 }
 
@@ -128,15 +143,18 @@ int run_change(struct run *r, char *const *words, int n)
         rc = run_config_resolve(&fresh, &r->model->config);
     if (rc == 0)
         rc = run_check_reports(&fresh);
+    const int64_t n_steps = rc == 0 ? run_config_steps(&fresh, batches_per_epoch(r->batches)) : 0;
+    if (rc == 0 && n_steps != r->n_steps)
+        rc = check_end(r, n_steps);
     if (rc == 0)
-        rc = plan_batches(r, run_config_steps(&fresh, batches_per_epoch(r->batches)));
+        rc = plan_batches(r, n_steps);
     if (rc == 0) {
         struct run_config old = r->config;
         r->config = fresh;
         fresh = old;
         run_change_scale(r, &old);
         run_change_validation(r, &old);
-        r->n_steps = run_config_steps(&r->config, batches_per_epoch(r->batches));
+        r->n_steps = n_steps;
         optimizer_configure(r->optimizer, &r->config.optimizer);
         r->metrics.n_steps = r->n_steps;
         r->metrics.end_hours = run_config_end_hours(&r->config);

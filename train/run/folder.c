@@ -50,8 +50,8 @@ static int refuse_second(int lock, const char *path)
     file_show(shown, sizeof shown, path);
     snprintf(who, sizeof who, pid > 0 ? " (process %ld)" : "", pid);
     return err_set(ERR_EXISTS,
-                   "cannot train in %s: another trainer%s is at work there; stop it, or name "
-                   "another folder with checkpoint.folder",
+                   "cannot train in %s: another prattle%s has the run open; leave it there, or "
+                   "train in another folder with folder=DIR",
                    shown, who);
 }
 

@@ -356,7 +356,7 @@ static void test_lock(void **state)
     char pid[64];
     open_all(&t);
     assert_int_equal(run_folder_open(&second, t.folder.path), ERR_EXISTS);
-    snprintf(pid, sizeof pid, "another trainer (process %d) is at work there", (int)getpid());
+    snprintf(pid, sizeof pid, "another prattle (process %d) has the run open", (int)getpid());
     assert_non_null(strstr(err_text(), pid));
     run_folder_close(&second);
     /* The lock of a process that was killed is gone with it. */

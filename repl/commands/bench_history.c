@@ -233,21 +233,22 @@ static int print_table(const struct repl *r, const struct sides *s)
     return rc;
 }
 
-/* At a prompt the same command once more says so; in the shell --force does. */
+/* --force says so, and at a prompt the same command once more. */
 static int clear_results(struct repl *r, const struct call *c)
 {
     struct records all;
-    int rc = command_check_options(r, "bench history clear", c->shell ? "force" : NULL);
+    int rc = command_check_options(r, "bench history clear", "force");
     if (rc != 0 || (rc = results_read(&all)) != 0)
         return rc;
     const size_t n = all.n;
     const char *s = n == 1 ? "" : "s";
     records_release(&all);
-    if (c->shell && n > 0 && !r->options.settings.call.force)
+    const bool asks = n > 0 && !r->options.settings.call.force;
+    if (asks && c->shell)
         return err_set(ERR_EXISTS,
                        "this deletes %zu result%s: `prattle bench history clear --force` confirms",
                        n, s);
-    if (!c->shell && n > 0 && !unsaved_is_confirmed(r, DISCARD_BENCHMARKS))
+    if (asks && !c->shell && !unsaved_is_confirmed(r, DISCARD_BENCHMARKS))
         return err_set(ERR_EXISTS,
                        "this deletes %zu result%s; `:bench history clear` again confirms", n, s);
     if ((rc = results_clear()) == 0)

@@ -267,20 +267,21 @@ static int show_history(const struct repl *r, const struct call *c)
     return rc;
 }
 
-/* At a prompt the same command once more says so; in the shell --force does. */
+/* --force says so, and at a prompt the same command once more. */
 static int clear_history(struct repl *r, const struct call *c)
 {
     struct records h;
-    int rc = command_check_options(r, "eval history clear", c->shell ? "force" : NULL);
+    int rc = command_check_options(r, "eval history clear", "force");
     if (rc != 0 || (rc = eval_history_read(&h)) != 0)
         return rc;
     const size_t n = h.n;
     records_release(&h);
-    if (c->shell && n > 0 && !r->options.settings.call.force)
+    const bool asks = n > 0 && !r->options.settings.call.force;
+    if (asks && c->shell)
         return err_set(ERR_EXISTS,
                        "this deletes %zu result%s: `prattle eval history clear --force` confirms",
                        n, n == 1 ? "" : "s");
-    if (!c->shell && n > 0 && !unsaved_is_confirmed(r, DISCARD_RESULTS))
+    if (asks && !c->shell && !unsaved_is_confirmed(r, DISCARD_RESULTS))
         return err_set(ERR_EXISTS,
                        "this deletes %zu result%s; `:eval history clear` again confirms", n,
                        n == 1 ? "" : "s");

@@ -39,9 +39,12 @@ static bool members_agree(const json_t *a, const json_t *b, const char *const *k
     return true;
 }
 
+/* Of the same weights, whatever they were called. */
 static bool same_model(const json_t *a, const json_t *b)
 {
-    return members_agree(a, b, (const char *const[]){"model", "fingerprint", "dtype", NULL});
+    const json_t *adapter = json_object_get(a, "adapter"), *other = json_object_get(b, "adapter");
+    return members_agree(a, b, (const char *const[]){"fingerprint", "dtype", NULL}) &&
+           (adapter == NULL || other == NULL ? adapter == other : json_equal(adapter, other));
 }
 
 static json_int_t record_limit(const json_t *record)
@@ -100,6 +103,19 @@ static int add_text_end(struct buf *out, const char *text, size_t room)
         text += part;
     int rc = buf_str(out, "...");
     return rc == 0 ? term_visible(out, text, strlen(text)) : rc;
+}
+
+/* "runs/finetune, checkpoint of step 200" is "runs/finetune, step 200". */
+static int add_model_name(struct buf *out, const json_t *m, size_t room)
+{
+    static const char words[] = ", checkpoint of step ";
+    const char *name = record_text(m, "model"), *at = strstr(name, words);
+    if (at == NULL)
+        return add_text_end(out, name, room);
+    char *text = mem_sprintf("%.*s, step %s", (int)(at - name), name, at + sizeof words - 1);
+    const int rc = text == NULL ? ERR_NOMEM : add_text_end(out, text, room);
+    mem_free(text);
+    return rc;
 }
 
 static int put_source_cell(struct table *t, int column, const json_t *record, size_t room)
@@ -264,7 +280,7 @@ static int make_table(struct buf *out, const struct history_comparison *c, enum 
     int rc = names == NULL || heads == NULL ? ERR_NOMEM : 0;
     for (size_t i = 0; i < n && rc == 0; i++) {
         const json_t *m = c->models[c->first + i];
-        rc = add_text_end(&names[i], record_text(m, "model"), c->name_room);
+        rc = add_model_name(&names[i], m, c->name_room);
         if (rc == 0 && json_is_true(json_object_get(m, "changed")))
             rc = buf_str(&names[i], ", changed");
         if (rc == 0 && json_object_get(m, "adapter") != NULL)
@@ -368,7 +384,9 @@ static int make_fitting_table(struct buf *table, struct history_comparison *c, i
         if (room >= LEAST || one) {
             table->n = 0;
             c->label_room = room < LEAST_OF_ONE ? LEAST_OF_ONE : room;
-            return make_table(table, c, TABLE_TEXT);
+            rc = make_table(table, c, TABLE_TEXT);
+            if (rc != 0 || one || term_widest(buf_text(table)) <= width)
+                return rc;
         }
         if (whole)
             c->end--;

@@ -62,9 +62,14 @@ is "by more words than one, whatever the case" 3 "$(history TEXT step-0 --json |
 is "the newest" 2 "$(history --last 2 --json | wc -l)"
 is "of the model" 1 "$(history step-0 --last 1 --json | wc -l)"
 has "none" "none of the 4 results matches" "$(history nowhere)"
-has "clear asks" 'this deletes 4 results: `prattle eval history clear --force` confirms' "$(history clear)"
-is "and keeps them" 4 "$(history --json | wc -l)"
-has "or does it" "[4 results discarded]" "$(history clear --force)"
+cp tale.gguf twin.gguf && "$PRATTLE" eval small.txt --model twin.gguf >log 2>&1
+is "the same weights are one column, by their newest name" "0 1" "$(history --all | grep -c 'tale.gguf') $(history --all | grep -c 'twin.gguf')"
+mkdir here there && echo "another text" >here/one.txt && echo "a third one, longer" >there/one.txt
+for d in here there; do (cd $d && "$PRATTLE" eval 'one.*' --model ../tale.gguf >../log 2>&1); done
+is "a pattern is that of a folder" 2 "$(history 'one.*' | grep -c '^\[[0-9]*\] .*/one\.\*: ')"
+has "clear asks" 'this deletes 7 results: `prattle eval history clear --force` confirms' "$(history clear)"
+is "and keeps them" 7 "$(history --json | wc -l)"
+has "or does it" "[7 results discarded]" "$(history clear --force)"
 is "so that none is left" 0 "$(history --json | wc -l)"
 has "which it says" 'no results yet: `prattle eval wikitext` makes one' "$(history)"
 

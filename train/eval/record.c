@@ -3,10 +3,12 @@
 #include "model/adapter.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/mem.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* Bytes that are no UTF-8 cannot stand in JSON: made visible. */
@@ -17,11 +19,15 @@ static json_t *text_value(const char *s)
     return value != NULL ? value : json_string(file_show(shown, sizeof shown, s));
 }
 
-/* One file has one name, from wherever it was measured. */
+/* One file has one name, from wherever it was measured; a pattern and a list are of a folder. */
 static json_t *path_value(const char *path)
 {
-    char *whole = realpath(path, NULL);
-    json_t *value = text_value(whole == NULL ? path : whole);
+    char *whole = realpath(path, NULL), *here = NULL, *joined = NULL;
+    if (whole == NULL && *path != '\0' && *path != '/' && (here = realpath(".", NULL)) != NULL)
+        joined = file_join(here, path);
+    json_t *value = text_value(whole != NULL ? whole : joined != NULL ? joined : path);
+    mem_free(joined);
+    free(here);
     free(whole);
     return value;
 }
@@ -63,11 +69,13 @@ static json_t *figures_value(const struct eval_result *r)
     return all;
 }
 
-static json_t *config_value(const struct eval_config *c)
+/* Without those that the evaluation does not read. */
+static json_t *config_value(const char *name, const struct eval_config *c)
 {
-    return json_pack("{s:i, s:i, s:i, s:I, s:b, s:b}", "seq_length", c->seq_length, "overlap",
-                     c->overlap, "last_n", c->last_n, "limit", (json_int_t)c->limit, "detokenize",
-                     c->detokenize, "strict", c->strict);
+    const bool strides = strcmp(name, "text") != 0;
+    return json_pack("{s:i, s:o*, s:i, s:I, s:b, s:b}", "seq_length", c->seq_length, "overlap",
+                     strides ? json_integer(c->overlap) : NULL, "last_n", c->last_n, "limit",
+                     (json_int_t)c->limit, "detokenize", c->detokenize, "strict", c->strict);
 }
 
 static json_t *date_value(void)
@@ -91,7 +99,7 @@ json_t *eval_record(const struct eval_result *r, struct model *m, struct model *
         json_t *rest = json_pack(
             "{s:s, s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:b}", "evaluation",
             r->name, "definition", r->definition, "file", path_value(r->path), "settings",
-            config_value(&r->config), "figures", figures_value(r), "unit", r->unit, "done",
+            config_value(r->name, &r->config), "figures", figures_value(r), "unit", r->unit, "done",
             (json_int_t)r->done, "total", (json_int_t)r->total, "left_out", (json_int_t)r->left_out,
             "targets", (json_int_t)r->targets, "tokens", (json_int_t)r->tokens, "seconds",
             r->seconds, "partial", r->partial);

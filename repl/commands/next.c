@@ -78,7 +78,7 @@ int next_show(const struct repl *r, const struct prompt *p, float *logits, int m
     struct buf head = {0}, out = {0};
     struct alternative *list = mem_array((size_t)most, sizeof *list);
     chances_look(&look, stdout);
-    chooser_init(&by, s);
+    chooser_of_next(&by, s);
     int n = list == NULL
                 ? ERR_NOMEM
                 : explain_next(list, most, logits, r->model, &p->ids, p->held_space, &by, s);

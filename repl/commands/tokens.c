@@ -236,6 +236,9 @@ int cmd_logits(struct repl *r, const struct call *c)
     struct prompt p = {0};
     const char *path = r->options.settings.call.out;
     const int asked = r->options.settings.call.top, most = asked > 0 ? asked : NEXT_SHOWN;
+    const bool to_file = path != NULL && *path != '\0';
+    if (r->options.settings.call.all && !to_file)
+        return err_set(ERR_RANGE, "--all is for a file, which has every position: --out FILE.npy");
     float *logits = mem_array((size_t)r->model->config.n_vocab, sizeof *logits);
     if (logits == NULL)
         return ERR_NOMEM;
@@ -248,7 +251,7 @@ int cmd_logits(struct repl *r, const struct call *c)
         rc = err_set(ERR_RANGE, "an empty text has no next token; give a text or --ids 1,2,3");
     if (rc == 0)
         rc = explain_logits(logits, &r->engine, &p.ids, progress_show());
-    if (rc == 0 && path != NULL && *path != '\0')
+    if (rc == 0 && to_file)
         rc = write_npy(r, &p.ids, logits, path);
     progress_wipe();
     if (rc == 0 && isatty(STDOUT_FILENO) == 1 && r->model->tokenizer != NULL)

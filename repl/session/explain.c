@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "sampling/score.h"
+#include "sampling/search/search.h"
 #include "sampling/text/prompt.h"
 
 #include <string.h>
@@ -33,10 +34,20 @@ void chooser_init(struct chooser *c, const struct settings *s)
     } else {
         c->config = s->sampler;
         if (s->sampler.temperature == 0) {
-            c->note = "temperature 0 takes the likeliest token; the numbers are those at 1";
+            c->note =
+                "temperature 0 takes the likeliest token; the numbers are those it is taken from";
             unfilter_sampler(&c->config);
         }
     }
+}
+
+void chooser_of_next(struct chooser *c, const struct settings *s)
+{
+    chooser_init(c, s);
+    if (s->sampler.temperature > 0 || search_wanted(&s->generate))
+        return;
+    c->config = s->sampler;
+    c->note = "temperature 0 takes the likeliest token";
 }
 
 int chooser_describe(const struct settings *s, struct buf *out)

@@ -15,6 +15,8 @@ struct chooser {
     const char *note;             /* if nothing was sampled: what the numbers are; else NULL */
 };
 void chooser_init(struct chooser *c, const struct settings *s);
+/* The same, but of temperature 0 what it leaves: one token. */
+void chooser_of_next(struct chooser *c, const struct settings *s);
 /* The model's own distribution, without settings. */
 void chooser_plain(struct chooser *c);
 /* Append what two columns of probabilities are, with the settings that change the second:

@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "repl/session/model_hint.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/term.h"
@@ -176,7 +177,9 @@ int cmd_convert(struct repl *r, const struct call *c)
     char *in = file_expand(c->words[0]), *out = file_expand(c->words[1]);
     int rc = in == NULL || out == NULL
                  ? ERR_NOMEM
-                 : weights_convert(in, out, r->options.settings.sampler.seed, &k, progress_show());
+                 : model_hint(weights_convert(in, out, r->options.settings.sampler.seed, &k,
+                                              progress_show()),
+                              in, c->shell ? "prattle " : ":");
     progress_wipe();
     if (rc == 0)
         wrap_wrote(out, "");

@@ -9,6 +9,8 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "repl/terminal/keys.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -217,6 +219,11 @@ enum line_event line_read(struct buf *out, bool *was_empty)
             *was_empty = first && (got == NULL || *got == '\0');
             if (got == NULL && !keys_interrupted())
                 fputc('\n', stdout);
+            if (got == NULL && !keys_interrupted() && !first) {
+                remember_text(all.data);
+                wrap_say(stdout, term_dim(stdout),
+                         "[not sent, as it has no end; the up arrow brings it back]");
+            }
             event = keys_interrupted() ? LINE_INTERRUPTED : first ? LINE_END : LINE_INTERRUPTED;
             free(got);
             break;

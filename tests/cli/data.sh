@@ -65,7 +65,9 @@ is "plain text is not named" "" "$(info "$TMPDIR/texts" --model $MODEL | grep 'l
 has "a text without a model is read by the one that ships" ", of the model's 4096" "$(info "$TMPDIR/texts")"
 has "so are those of a pattern" "text, 2 files" "$(info "$TMPDIR/texts/[ab].*")"
 printf 'P5\0\0' >"$TMPDIR/marked/p.pgm"
+"$PRATTLE" logits x --model $MODEL --out "$TMPDIR/marked/l.npy" >/dev/null
 is "what is left out is said once" 1 "$(info "$TMPDIR/marked" | grep -c 'left out')"
+has "an array is named alone" "l.npy has no token IDs: its numbers are not whole ones" "$(info "$TMPDIR/marked/l.npy" 2>&1)"
 is "  and markup" 1 "$(info "$TMPDIR/marked" | grep -c 'looks\? like')"
 printf '\377\377\1\0' >"$TMPDIR/other.bin"
 of_other=$(info "$TMPDIR/other.bin" --model bundled)

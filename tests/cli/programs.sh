@@ -151,6 +151,7 @@ printf '\xff\xfe\x00' >"$TMPDIR/my.dat"
 is "other bytes are no text" 0 "$(p "$TMPDIR/my.dat" -p a | grep -c 'text file')"
 refuse "  nor a model" "my.dat is not a model" "$TMPDIR/my.dat" -p a
 printf 'caf\xe9 au lait\n' >"$TMPDIR/latin1.txt"
+refuse "nor can it be written as one" "my.txt is a text file, not a model; \`prattle eval" convert "$TMPDIR/my.txt" "$TMPDIR/none"
 refuse "a text in Latin-1" "latin1.txt is a text file, not a model" "$TMPDIR/latin1.txt" -p a
 printf '\xff\xfeo\0n\0e\0' >"$TMPDIR/utf16.txt"
 refuse "a text in UTF-16" "utf16.txt is a text file, not a model" "$TMPDIR/utf16.txt" -p a

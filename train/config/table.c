@@ -57,7 +57,7 @@ static const struct setting table[] = {
  .help = "validation data; empty: hold out documents"},
 {.group = "data", .name = "validation_fraction", .type = SETTING_DOUBLE, .offset = D(validation_fraction), .max = 0.9, .argument = "X",
  .help = "fraction of documents held out; 0: none",
- .more = "Only where validation is empty"},
+ .more = "Only where validation is empty. Of so few documents that it is none of them, that fraction of the tokens, the last ones"},
 {.group = "data", .name = "document_separator", .type = SETTING_STRING, .offset = D(document_separator), .argument = "TEXT",
  .help = "text between documents; file: a document per file"},
 {.group = "data", .name = "stride", .type = SETTING_INT, .offset = D(stride), .max = MANY, .argument = "N",

@@ -63,13 +63,13 @@ static int read_type(struct npy *out, const char *at, const struct file *f)
 {
     char *end;
     if (at == NULL || *at != '\'' || at[1] == '\0' || at[2] == '\0')
-        return refuse(ERR_UNSUPPORTED, f, "has elements that are not of a simple type");
+        return refuse(ERR_FORMAT, f, "has no token IDs: its elements are of no simple type");
     const char order = at[1];
     out->kind = at[2];
     const long width = strtol(at + 3, &end, 10);
     if (*end != '\'' || strchr("uiU", out->kind) == NULL || width < 1 || width > TEXT_MOST ||
         (out->kind != 'U' && width != 1 && width != 2 && width != 4 && width != 8))
-        return refuse(ERR_UNSUPPORTED, f, "is an array of something else than whole numbers");
+        return refuse(ERR_FORMAT, f, "has no token IDs: its numbers are not whole ones");
     if (order != '<' && order != '|' && (order != '=' || width > 1))
         return refuse(ERR_UNSUPPORTED, f, "has numbers that are not little-endian");
     out->width = (int)width * (out->kind == 'U' ? 4 : 1);

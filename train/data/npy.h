@@ -20,8 +20,8 @@ struct npy {
 bool npy_is_file(const char *head, size_t n);
 /* The same of one whose header, as far as these bytes have it, says that its elements are texts. */
 bool npy_is_texts(const char *head, size_t n);
-/* ERR_FORMAT: no such header, or the file is longer or shorter than it says. ERR_UNSUPPORTED: other
- * elements, big-endian, columns first. */
+/* ERR_FORMAT: no such header, other elements, or the file is longer or shorter than it says.
+ * ERR_UNSUPPORTED: big-endian, columns first. */
 int npy_read(struct npy *out, const struct file *f);
 /* The text in row i, column j, as UTF-8. ERR_FORMAT: it is none. */
 int npy_text(struct buf *out, const struct npy *a, const struct file *f, uint64_t i, uint64_t j);

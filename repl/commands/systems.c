@@ -271,7 +271,7 @@ static const struct system_option table[] = {
 {NANO, "init_from", "model.init", "scratch: random; resume: :train resume; gpt2, ...: a folder; nanoGPT's own ckpt.pt loads too"},
 {NANO, "dataset", "data.data", "train.bin is data.data, val.bin is data.validation"},
 {NANO, "get_batch", "data.shuffle, data.shift", "its windows begin at random tokens; shift=on cuts a text elsewhere each epoch, in which each token is read once"},
-{NANO, "eval_interval, eval_iters", "logging.eval_every, logging.eval_windows", "eval_iters counts batches, eval_windows counts windows"},
+{NANO, "eval_interval, eval_iters", "logging.eval_every, logging.eval_windows, logging.eval_first", "eval_iters counts batches, eval_windows counts windows; nanoGPT always evaluates before the first step"},
 {NANO, "eval_only", ":eval", "eval text FILE"},
 {NANO, "wandb_log, wandb_project, wandb_run_name", "logging.wandb, logging.label", "runs the wandb program's own sync of the TensorBoard files"},
 {NANO, "log_interval", "logging.log_every", ""},

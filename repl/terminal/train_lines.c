@@ -133,9 +133,11 @@ static void add_figures(struct figures *f, const struct metrics *m, bool in_rows
                    100 * m->waited);
     if (with_left && left_s > 0)
         add_figure(f, 0, "%s left", "%s left", duration_text(left, left_s));
-    if (m->step > 0 && m->validation_step == m->step)
+    if (m->validation_step == m->step && isfinite(m->validation_loss))
         add_figure(f, 0, "validation loss %.4f%s", "validation loss %.4f%s", m->validation_loss,
-                   m->best_step == m->step ? " (best)" : "");
+                   m->step == 0              ? " before training"
+                   : m->best_step == m->step ? " (best)"
+                                             : "");
     if (m->evaluation != NULL && m->evaluation->n_figures > 0)
         add_figure(f, 0, "%s %s %.6g", "%s %s %.6g", m->evaluation->name,
                    m->evaluation->figures[0].text, m->evaluation->figures[0].value);

@@ -9,7 +9,7 @@ loss() { sed -n "s/^step *$1\/.*  loss \([0-9]*\)\.\([0-9][0-9]\).*/\1\2/p" "$2"
 train whole >log 2>err
 is "a run ends well" 0 $?
 is "and has nothing to say on standard error" "" "$(cat err)"
-is "a line every log_every steps, and after the first" 13 "$(grep -c '^step' log)"
+is "a line before the first step, after it, and every log_every steps" 14 "$(grep -c '^step' log)"
 is "the loss falls to less than a half" 1 "$(($(loss 240 log) * 2 < $(loss 1 log)))"
 is "each line with its share of the machine's matrix products, of a small model too" 13 \
     "$(grep -cE '  [0-9.]+ % of sgemm' log)"

@@ -63,6 +63,7 @@ struct logging_section {
         log_activations_every;
     char *sample_prompt;
     char *eval, *eval_file; /* the evaluation done besides, and its file; "": none, its own */
+    bool eval_first;        /* before the first step */
     bool tensorboard, wandb;
     double
         tokens_per_second; /* of a machine compared with: hours = tokens / this; 0: the clock's */

@@ -119,10 +119,12 @@ static int check_end(const struct run *r, int64_t n_steps)
 int run_change_length(struct run *r, const struct run_config *was)
 {
     const int64_t before = run_config_steps(was, batches_per_epoch(r->batches));
-    int rc = before == r->n_steps ? 0 : check_end(r, r->n_steps);
-    if (rc == 0 && before != r->n_steps)
-        rc = plan_batches(r, before);
-    return rc == 0 ? plan_batches(r, r->n_steps) : rc;
+    if (before == r->n_steps)
+        return plan_batches(r, r->n_steps);
+    int rc = plan_batches(r, before);
+    if (rc == 0)
+        rc = plan_batches(r, r->n_steps);
+    return rc == 0 ? check_end(r, r->n_steps) : rc;
 }
 
 int run_look_in(struct run *r, const char *data_dir)

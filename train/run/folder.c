@@ -3,7 +3,7 @@
  * whole:
  *
  *   step-000400.tmp*          being written or removed; swept when a trainer opens the folder
- *   .phased-XXXXXX            a working file, where files cannot be without a name; swept likewise
+ *   .nameless-XXXXXX          a working file, where files cannot be without a name; swept likewise
  *   metrics.jsonl.XXXXXX.tmp  the metrics of a run that is resumed (metrics.c); swept likewise
  *   step-000400               whole
  *   step-000400.aside[-2...]  newer than the step from which the run was resumed; left to the user
@@ -128,7 +128,7 @@ static void sweep_folder(const char *path)
     for (const char *name; (name = folder_entry_next(dir)) != NULL;)
         if (fnmatch("step-[0-9]*.tmp*", name, 0) == 0)
             remove_folder(dirfd(dir), name);
-        else if (fnmatch(".phased-??????", name, 0) == 0 ||
+        else if (fnmatch(".nameless-??????", name, 0) == 0 ||
                  fnmatch("metrics.jsonl.??????.tmp", name, 0) == 0)
             unlinkat(dirfd(dir), name, 0);
     folder_entry_close(dir);

@@ -244,8 +244,9 @@ static int put_sources(struct metrics_log *l, json_t *o, const struct metrics *m
 int metrics_line(struct metrics_log *l, const struct metrics *m)
 {
     json_t *o = begin_line(l, m);
-    bool validated = m->validation_step == m->step;
+    bool validated = m->validation_step == m->step && isfinite(m->validation_loss);
     bool scaled = m->loss_scale > 1 || m->overflows > 0;
+    const bool before = m->step == 0; /* nothing was trained: a validation alone */
     const struct {
         const char *group, *name;
         double x;
@@ -257,12 +258,12 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
          .name = "machine_hours",
          .x = m->machine_hours,
          .left_out = m->machine_hours == 0},
-        {.group = "train", .name = "loss", .x = m->loss},
-        {.group = "train", .name = "accuracy", .x = m->accuracy},
-        {.group = "train", .name = "learning_rate", .x = m->learning_rate},
-        {.group = "train", .name = "grad_norm", .x = m->grad_norm},
-        {.group = "speed", .name = "tokens_per_s", .x = m->tokens_per_s},
-        {.group = "speed", .name = "samples_per_s", .x = m->samples_per_s},
+        {.group = "train", .name = "loss", .x = m->loss, .left_out = before},
+        {.group = "train", .name = "accuracy", .x = m->accuracy, .left_out = before},
+        {.group = "train", .name = "learning_rate", .x = m->learning_rate, .left_out = before},
+        {.group = "train", .name = "grad_norm", .x = m->grad_norm, .left_out = before},
+        {.group = "speed", .name = "tokens_per_s", .x = m->tokens_per_s, .left_out = before},
+        {.group = "speed", .name = "samples_per_s", .x = m->samples_per_s, .left_out = before},
         {.group = "speed", .name = "share", .x = m->share, .left_out = m->share == 0},
         {.group = "speed", .name = "waited", .x = m->waited, .left_out = m->waited == 0},
         {.group = "speed", .name = "waited_rank", .x = m->waited_rank, .left_out = m->waited == 0},

@@ -57,9 +57,9 @@ double metrics_done(const struct metrics *m, double steps);
 struct metrics_log;
 
 /*
- * The logs of a run's folder for step `from` on; each line of metrics.jsonl has the run's label.
- * Until metrics_start nothing there has changed: then the lines of later steps go, and an event
- * file begins where one is asked for.
+ * The logs of a run's folder for what comes after step `from`, -1: for all; each line of
+ * metrics.jsonl has the run's label. Until metrics_start nothing there has changed: then the lines
+ * of later steps go, and an event file begins where one is asked for.
  */
 int metrics_open(struct metrics_log **out, const char *folder, int64_t from, const char *label);
 int metrics_start(struct metrics_log *l, bool tensorboard);

@@ -5,6 +5,7 @@
 #include "model/base/profile.h"
 #include "train/run/adapter.h"
 #include "train/run/check.h"
+#include "train/run/evaluate.h"
 #include "train/run/inside.h"
 #include "train/parallel/world.h"
 #include "train/run/pipeline_step.h"
@@ -153,10 +154,12 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
     if (rc == 0 && r->adapter == NULL && r->weights.dtype == DTYPE_F32)
         r->published = m->version;
     if (rc == 0 && world_rank() == 0)
-        rc = metrics_open(&r->log, c->checkpoint.folder, 0, c->logging.label);
+        rc = metrics_open(&r->log, c->checkpoint.folder, -1, c->logging.label);
     if (rc == 0 && world_rank() == 0)
         rc = metrics_start(r->log, c->logging.tensorboard);
     if (rc == 0) {
+        if (c->logging.eval_first && c->logging.eval_every > 0 && run_has_eval(r))
+            r->due = DUE_EVAL | DUE_LINE;
         run_fill_metrics(r);
         *out = r;
     } else {

@@ -257,7 +257,7 @@ static int take_folder(struct run *r, const struct checkpoint *cp, bool same_fol
     if (world_rank() > 0)
         return 0;
     int rc =
-        metrics_open(&r->log, c->checkpoint.folder, same_folder ? cp->step : 0, c->logging.label);
+        metrics_open(&r->log, c->checkpoint.folder, same_folder ? cp->step : -1, c->logging.label);
     if (rc == 0 && same_folder && (rc = run_folder_set_aside(&r->folder, cp->step, &n_aside)) == 0)
         r->saved_step = cp->step;
     if (n_aside > 0)

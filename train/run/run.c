@@ -54,7 +54,8 @@ static unsigned due_after_step(const struct run *r)
 static int do_eval(struct run *r)
 {
     int rc = run_eval(r);
-    if (rc == 0 && r->state.best_step == r->state.step && r->config.checkpoint.keep_best)
+    const int64_t step = r->state.step;
+    if (rc == 0 && step > 0 && r->state.best_step == step && r->config.checkpoint.keep_best)
         r->due |= DUE_SAVE;
     return rc;
 }

@@ -2,6 +2,7 @@
 #include "weights/llmc/source_llmc.h"
 
 #include "model/base/err.h"
+#include "model/gpt2_vocab.h"
 #include "model/schema.h"
 #include "weights/tensors/tensor_copy.h"
 
@@ -99,6 +100,9 @@ int source_save_llmc(struct source *s, const char *path, const struct save_confi
         tensor_copy_warn(&copy, h.dtype);
         rc = file_commit(&f);
     }
+    if (rc == 0 && s->tokenizer != NULL && !gpt2_vocab_is(&s->config))
+        progress_note(p, "llm.c's files have no tokenizer: to read texts the model needs its own "
+                         "tokenizer.json beside it");
     file_abandon(&f);
     tensor_copy_release(&copy);
     return rc;

@@ -84,12 +84,13 @@ static void test_a_folder_in_a_checkpoint(void **state)
     assert_true(file_exists(scratch_path(&t.scratch, "run/step-000004.tmp-removed/notes")));
     /* A working file that had its name still when its trainer was killed goes, as do the metrics of
      * a resume that was. */
-    scratch_write(&t.scratch, "run/.phased-a1B2c3", "abc", 3);
+    scratch_write(&t.scratch, "run/.nameless-a1B2c3", "abc", 3);
     scratch_write(&t.scratch, "run/metrics.jsonl.a1B2c3.tmp", "abc", 3);
     struct resume q;
     trial_go_back(&t, &q, "run");
+    assert_ok(run_config_words(&t.config, (char *const[]){(char *)"steps=12"}, 1));
     assert_ok(trial_resume(&r, &t, &q, &t.config, &e));
-    assert_false(file_exists(scratch_path(&t.scratch, "run/.phased-a1B2c3")));
+    assert_false(file_exists(scratch_path(&t.scratch, "run/.nameless-a1B2c3")));
     assert_false(file_exists(scratch_path(&t.scratch, "run/metrics.jsonl.a1B2c3.tmp")));
     run_free(r);
     run_resume_close(&q);

@@ -99,7 +99,7 @@ wait $launcher
 is "one that is stopped ends the run" 1 $?
 has "  and is named" "rank 2 ($here) was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; \`prattle train resume" "$(cat err)"
 is "  nothing is left" "0 " "$(gone "$TMPDIR/stopped") $(left)"
-has "  the newest checkpoint is whole" "[finished at step" "$("$PRATTLE" train resume stopped steps=1 replicas=1)"
+has "  the newest checkpoint is whole" "[finished at step" "$("$PRATTLE" train resume stopped budget_hours=1e-9 replicas=1)"
 EXEC=exec many 2 bare micro_batch_size=2 save_every=20 log_every=100000 elastic=on >log 2>err &
 launcher=$!
 until_newer bare ""

@@ -92,7 +92,7 @@ wait $launcher
 has "  with its host" "rank 1 (green) was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; \`prattle train resume" "$(cat log)"
 is "  and nothing is left, on the other side neither" "0 " "$(gone "$TMPDIR/run") $(left)"
 mend_link green
-has "  the newest checkpoint is whole" "[finished at step" "$("$PRATTLE" train resume run steps=1 replicas=1)"
+has "  the newest checkpoint is whole" "[finished at step" "$("$PRATTLE" train resume run budget_hours=1e-9 replicas=1)"
 
 # ---- a host that is gone ----
 start run

@@ -60,7 +60,7 @@ is "an mpirun that stays when all is over is ended" "rank 1 (there) was lost: ki
 1" "$(PATH=$TMPDIR/bin:$PATH one asked replicas=2 2>&1; echo $?)"
 
 # loadable FOLDER: whether its newest checkpoint is whole.
-loadable() { "$PRATTLE" train resume "$1" steps=1 replicas=1 2>&1 | tail -n 3; }
+loadable() { "$PRATTLE" train resume "$1" budget_hours=1e-9 replicas=1 2>&1 | tail -n 3; }
 
 begin int replicas=3
 kill -INT $launcher; wait $launcher

@@ -116,18 +116,22 @@ static void append_clause(struct buf *out, const char *clause, const char *end,
                    (int)(end - text - 2), text + 2);
 }
 
-/* What an option's help says of this command. */
+/* What an option's help says of this command; of a first clause that names none, all others. */
 static void append_help(struct buf *out, const char *help, const struct command *c)
 {
-    if (command_at_start(help) == NULL) {
-        buf_str(out, help);
-        return;
-    }
-    for (const char *p = help; *p != '\0';) {
+    const size_t before = out->n;
+    const char *first = end_of_clause(help);
+    const bool general = command_at_start(help) == NULL;
+    for (const char *p = general && *first != '\0' ? first + 2
+                         : general                 ? first
+                                                   : help;
+         *p != '\0';) {
         const char *end = end_of_clause(p);
         append_clause(out, p, end, c);
         p = *end == '\0' ? end : end + 2;
     }
+    if (general && out->n == before)
+        buf_printf(out, "%.*s", (int)(first - help), help);
 }
 
 static void print_options(const struct command *c)

@@ -161,7 +161,7 @@ const struct command command_table[] = {
  .summary = "perplexity, accuracy, KL divergence",
  .help = "Evaluate the model. WHAT is an evaluation, such as wikitext or kl, or a text of yours: a file, a folder or a pattern such as *.txt. "
          "history shows past results: all, or those with the WORDs in model, precision, day, evaluation, "
-         "file or definition; clear deletes all results.",
+         "file or definition; clear deletes all results, with --force at once.",
  .topics = "formats\tthe files it reads and their fields",
  .examples = "eval my.txt\neval lambada --strict\neval kl ./other my.txt\neval history wikitext --last 5\neval history lambada strict",
  .related = "train bench"},
@@ -178,7 +178,7 @@ const struct command command_table[] = {
           "graphcore-gpt2.yaml|languini.yaml|popxl.yaml\tthe specifications that come with prattle\n"
           "history [SIDE SIDE]\tcompare the results of a SPEC.yaml on two days (2026-11-22), machines, or MACHINE/DAY; p is the Mann-Whitney U "
           "test's, two-sided: above 0.05 a difference is noise\n"
-          "history clear\tdelete all results",
+          "history clear\tdelete all results; --force: at once",
  .examples = "bench\nbench decode prefill\nbench train=4x256\nbench languini.yaml languini_mini_sweep repeats=3 sweep.svg\n"
              "bench history\nbench history 2026-11-22 2026-11-23",
  .related = "devices eval"},

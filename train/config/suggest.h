@@ -8,8 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A peak rate of two digits for all weights of a model of n_params; an adapter takes twenty
- * times as much, but at most 1.2e-2. */
+/* A peak rate of two digits, for all weights of a model of n_params or for an adapter. */
 double suggest_learning_rate(uint64_t n_params, bool adapter);
 /* How often to read n_tokens. */
 double suggest_epochs(uint64_t n_tokens);

@@ -268,7 +268,7 @@ static const struct setting table[] = {
 {.group = "Command options", .call_only = true, .name = "other_cache_dtype", .type = SETTING_CHOICE, .offset = C(other_cache_dtype),
  .choices = CHOICES("auto", "fp16|f16|float16|half", "fp32|f32|float32|float", "q8|q8_0"), .help = "eval kl: cache of the other model; auto: cache_dtype"},
 {.group = "Command options", .call_only = true, .name = "force", .letter = 'f', .type = SETTING_BOOL, .offset = C(force),
- .help = "overwrite existing files; eval history clear: without asking"},
+ .help = "overwrite existing files; eval history clear: at once"},
 {.group = "Command options", .call_only = true, .name = "compat", .type = SETTING_BOOL, .offset = C(compat),
  .help = "save, convert: GGUF for llama.cpp before March 2025"},
 {.group = "Command options", .call_only = true, .name = "format", .type = SETTING_CHOICE, .offset = C(format),

@@ -158,18 +158,25 @@ static void multiply_rows(const struct pass_thread *p, const struct linear *w, f
 /* One head of one sequence in one layer, and its rows of qkv and att. */
 struct head {
     int layer, s, h;  /* which */
+    int heads;        /* it and heads - 1 more after it, where one call computes a few */
     int row, out_row; /* where the sequence begins in qkv and in att */
     int n, skip;      /* new positions, and how many of them get no attention */
     int n_past;
     struct attention a;
 };
 
-/* Advance h to the next head; the first from a zeroed h with h->h = -1. False at the end. */
+/* Advance h to the next head; the first from BEFORE_HEADS. False at the end. */
+#define BEFORE_HEADS                                                                               \
+    {                                                                                              \
+        .h = -1, .heads = 1                                                                        \
+    }
 static bool next_head(const struct pass_thread *p, int layer, struct head *h)
 {
     const struct forward *f = p->f;
     const struct config *c = &f->params->config;
-    if (++h->h == c->n_head) {
+    h->h += h->heads;
+    h->heads = 1;
+    if (h->h == c->n_head) {
         h->row += h->n;
         h->out_row += h->n - h->skip;
         h->h = 0;
@@ -217,7 +224,7 @@ static void note_attention(const struct head *h, int first, int n)
         all = window + n;
     const size_t page =
         attention_key_bytes(h->a.dtype, h->a.D) + attention_value_bytes(h->a.dtype, h->a.D);
-    profile_work(4.0 * h->a.D * keys * n, all * (double)page / KV_BLOCK);
+    profile_work(4.0 * h->a.D * keys * n * h->heads, all * (double)page / KV_BLOCK * h->heads);
 }
 
 /* New positions first .. first + n - 1 of the sequence. */
@@ -253,39 +260,91 @@ static bool heads_suffice(const struct pass_thread *p)
     return longest <= QUERY_ROWS || 10 * heads >= 9 * rounds * p->n_threads;
 }
 
-/* Each thread has a run of heads, which are adjacent in a page. Where heads do not divide evenly,
- * the threads with one more differ from sequence to sequence. */
-static bool owns_head(const struct pass_thread *p, const struct head *h)
+/* A thread's share of the heads of all sequences in one layer: those whose work begins within
+ * from .. to - 1, if each goes on where the one before it ends. */
+struct share {
+    size_t from, to;
+    size_t at; /* where the next head begins */
+};
+
+/* About how many keys the rows of a head see, and some for what comes with a row. */
+static size_t head_work(const struct forward_seq *seq, int window)
 {
-    int first, last, turn = (p->thread + h->s) % p->n_threads;
-    par_split(p->f->layout.n_head, turn, p->n_threads, &first, &last);
-    return first <= h->h && h->h < last;
+    enum { ROW = 32 };
+    int keys = seq->kv.n_past + (seq->n + 1) / 2;
+    if (window > 0 && keys > window)
+        keys = window;
+    return (size_t)seq->n * (size_t)(keys + ROW);
 }
 
-/* Advance h to the next head of this thread; false at the end. */
-static bool next_own_head(const struct pass_thread *p, int layer, struct head *h)
+static struct share share_heads(const struct pass_thread *p, int layer)
 {
-    while (next_head(p, layer, h))
-        if (owns_head(p, h))
-            return true;
+    const int window = config_window(&p->f->params->config, layer);
+    const size_t thread = (size_t)p->thread, n = (size_t)p->n_threads;
+    size_t all = 0;
+    for (int s = 0; s < p->n_seqs; s++)
+        all += (size_t)p->f->layout.n_head * head_work(&p->seqs[s], window);
+    return (struct share){.from = all * thread / n, .to = all * (thread + 1) / n};
+}
+
+/* Whether the head has one new row and attention_step computes it. */
+static bool is_step(const struct pass_thread *p, const struct head *h)
+{
+    return h->n == 1 && h->skip == 0 && h->a.dropout == NULL && p->f->layers[h->layer].lse == NULL;
+}
+
+/* Advance h to this thread's next head, of steps to as many of a sequence as go together; false at
+ * the end. Adjacent heads are adjacent in memory, so a thread reads it in long runs. */
+static bool next_own_head(const struct pass_thread *p, int layer, struct share *share,
+                          struct head *h)
+{
+    while (next_head(p, layer, h)) {
+        const size_t work = head_work(&p->seqs[h->s], h->a.window);
+        const bool own = share->from <= share->at && share->at < share->to;
+        share->at += work;
+        if (!own)
+            continue;
+        while (is_step(p, h) && h->heads < ATTENTION_HEADS &&
+               h->h + h->heads < p->f->layout.n_head && share->at < share->to) {
+            h->heads++;
+            share->at += work;
+        }
+        return true;
+    }
     return false;
 }
 
-/* Each is stored while the one before it is next: a key's elements go to 64 lines, which the scores
- * would wait for, and all heads of a batch do not stay in the cache. */
+/* One new row of the head and those that go with it. */
+static void attend_step(const struct pass_thread *p, const struct head *h)
+{
+    const size_t A = (size_t)config_heads_width(&p->f->params->config),
+                 at = (size_t)(h->h * h->a.D);
+    const struct activations *to = &p->f->layers[h->layer];
+    const float *q = to->qkv + (size_t)h->row * 3 * A + at;
+    const struct attention_row new = {q, q + A, q + 2 * A};
+    note_attention(h, 0, 1);
+    attention_step(&h->a, to->att + (size_t)h->out_row * A + at, &new, h->heads, h->n_past,
+                   p->scratch);
+}
+
+/* A head of several rows is stored while the one before it is next: a key's elements go to 64
+ * lines, which the scores would wait for, and all heads of a batch do not stay in the cache. */
 static void attend_own_heads(const struct pass_thread *p, int layer)
 {
-    struct head h, next = {.h = -1};
-    bool more = next_own_head(p, layer, &next);
-    if (more)
+    struct share share = share_heads(p, layer);
+    struct head h, next = BEFORE_HEADS;
+    bool more = next_own_head(p, layer, &share, &next);
+    if (more && !is_step(p, &next))
         store_head(p, &next);
     while (more) {
         h = next;
-        more = next_own_head(p, layer, &next);
-        if (more)
+        more = next_own_head(p, layer, &share, &next);
+        if (more && !is_step(p, &next))
             store_head(p, &next);
         h.a.prefetch = more ? first_keys(&next) : NULL;
-        if (h.skip < h.n)
+        if (is_step(p, &h))
+            attend_step(p, &h);
+        else if (h.skip < h.n)
             attend_rows(p, &h, h.skip, h.n - h.skip);
     }
 }
@@ -302,11 +361,13 @@ static void attend_heads(const struct pass_thread *p, int layer)
         par_barrier();
         return;
     }
-    for (struct head h = {.h = -1}; next_own_head(p, layer, &h);)
-        store_head(p, &h);
-    par_barrier();
     int unit = 0;
-    for (struct head h = {.h = -1}; next_head(p, layer, &h);)
+    for (struct head h = BEFORE_HEADS; next_head(p, layer, &h);)
+        if (unit++ % p->n_threads == p->thread)
+            store_head(p, &h);
+    par_barrier();
+    unit = 0;
+    for (struct head h = BEFORE_HEADS; next_head(p, layer, &h);)
         for (int first = h.skip; first < h.n; first += QUERY_ROWS)
             if (unit++ % p->n_threads == p->thread)
                 attend_rows(p, &h, first, h.n - first < QUERY_ROWS ? h.n - first : QUERY_ROWS);

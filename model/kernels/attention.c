@@ -23,7 +23,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A tile of R rows. */
+/* A tile of R rows, or one row of R heads. */
 struct attention_work {
     const struct matrix_kernels *matrix;
     const struct row_kernels *row;
@@ -56,11 +56,11 @@ size_t attention_scratch_bytes(int D)
     return carve_work(&s, NULL, D);
 }
 
-/* Of next [bytes], what is read after this, in K steps; next NULL: nothing. */
+/* Of next [bytes], what is read after this, in K steps; next NULL or no bytes: nothing. */
 static struct prefetch prefetch_next(const char *next, size_t bytes, int K)
 {
     const size_t step = (bytes / (size_t)K + 1) / 2 * 2;
-    if (next == NULL)
+    if (next == NULL || bytes == 0)
         return (struct prefetch){"", 0};
     return (struct prefetch){next, step < 128 ? step : 128};
 }
@@ -104,15 +104,23 @@ static void weigh_keys(struct attention_work *s, int r, struct keys k, uint64_t 
         training_kernels()->dropout(row, row, (size_t)k.end, s->a->dropout, s->a->stream, block);
 }
 
-/* scores of R rows with a page's keys. */
-static void score_keys(const struct attention_work *s, int R, const char *keys,
-                       struct prefetch prefetch)
+/* How many keys of a page lie in one cache line. */
+static int line_keys(enum dtype dtype)
 {
+    return dtype == DTYPE_F32 ? 16 : dtype == DTYPE_F16 ? 32 : 64;
+}
+
+/* scores [R,64] of packed rows q with the first n keys of a page; those of the others are
+ * undefined. */
+static void score_keys(const struct attention_work *s, float *scores, const float *q, int R,
+                       const char *keys, int n, struct prefetch prefetch)
+{
+    const int line = line_keys(s->a->dtype);
     if (s->a->dtype == DTYPE_Q8)
-        attention_q8_scores(s->scores, s->q, R, keys, s->a->D, prefetch, s->q8);
+        attention_q8_scores(scores, q, R, keys, s->a->D, prefetch, s->q8);
     else
-        multiply_tile(s, s->scores, ATTENTION_BLOCK, true, s->q, R, keys, ATTENTION_BLOCK, s->a->D,
-                      ATTENTION_BLOCK, prefetch);
+        multiply_tile(s, scores, ATTENTION_BLOCK, true, q, R, keys, ATTENTION_BLOCK, s->a->D,
+                      n <= line ? line : ATTENTION_BLOCK, prefetch);
 }
 
 /* The weighted values of keys that all R rows from `row` on see. */
@@ -149,7 +157,7 @@ static void attend_page(struct attention_work *s, const char *keys, const char *
                  value_bytes = attention_value_bytes(s->a->dtype, s->a->D);
     const struct keys top = keys_seen(s->a, first, page),
                       low = keys_seen(s->a, first + R - 1, page);
-    score_keys(s, R, keys,
+    score_keys(s, s->scores, s->q, R, keys, low.end,
                prefetch_next(values, value_bytes * (size_t)low.end / ATTENTION_BLOCK, s->a->D));
     for (int r = 0; r < R; r++)
         weigh_keys(s, r, keys_seen(s->a, first + r, page), mask + (uint64_t)r);
@@ -171,6 +179,16 @@ static void attend_page(struct attention_work *s, const char *keys, const char *
     }
 }
 
+/* Nothing is accumulated yet. */
+static void begin_rows(struct attention_work *s, int R)
+{
+    memset(s->acc, 0, sizeof(float) * (size_t)R * s->D16);
+    for (int r = 0; r < R; r++) {
+        s->m[r] = -INFINITY;
+        s->sum[r] = 0;
+    }
+}
+
 void attention_rows(const struct attention *a, float *out, size_t ldo, const float *q, size_t ldq,
                     int n, int first, void *scratch)
 {
@@ -183,11 +201,7 @@ void attention_rows(const struct attention *a, float *out, size_t ldo, const flo
         int tiles = (n + s.matrix->tile_rows - 1) / s.matrix->tile_rows;
         R = (n + tiles - 1) / tiles;
         s.matrix->pack_rows(s.q, q, ldq, R, a->D);
-        memset(s.acc, 0, sizeof(float) * (size_t)R * s.D16);
-        for (int r = 0; r < R; r++) {
-            s.m[r] = -INFINITY;
-            s.sum[r] = 0;
-        }
+        begin_rows(&s, R);
         int last_page = (first + R - 1) / ATTENTION_BLOCK;
         for (int p = attention_first_page(a, first); p <= last_page; p++) {
             const char *here = a->pages[p];
@@ -203,6 +217,104 @@ void attention_rows(const struct attention *a, float *out, size_t ldo, const flo
         for (int r = 0; r < R; r++, lse += a->ld_lse)
             *lse = s.m[r] + logf(s.sum[r]);
     }
+}
+
+/* Head h's keys in a page, and its values. */
+static char *keys_of(const struct attention *a, char *page, int h)
+{
+    return page + a->key_offset + (size_t)h * attention_key_bytes(a->dtype, a->D);
+}
+
+static char *values_of(const struct attention *a, char *page, int h)
+{
+    return page + a->value_offset + (size_t)h * attention_value_bytes(a->dtype, a->D);
+}
+
+/* Store head h's new key and value at `slot`. */
+static void store_new(const struct attention *a, char *page, const struct attention_row *new, int h,
+                      int slot)
+{
+    attention_page_store(a->dtype, a->D, keys_of(a, page, h), values_of(a, page, h),
+                         new->k + h * a->D, new->v + h * a->D, slot);
+}
+
+/* The score of the key at `slot` anew, with those of its register; not in q8. */
+static void score_slot(const struct attention_work *s, float *scores, const float *q,
+                       const char *keys, int slot)
+{
+    enum { LANES = 16 };
+    const int col = slot / LANES * LANES;
+    multiply_tile(s, scores + col, ATTENTION_BLOCK, true, q, 1,
+                  keys + (size_t)col * dtype_bytes(s->a->dtype), ATTENTION_BLOCK, s->a->D, LANES,
+                  (struct prefetch){keys, 0});
+}
+
+/*
+ * Scores of head h of n in the newest page, where the new row is stored at `slot`. That touches a
+ * line for each of a key's elements. Where the scores read no other lines, the next head's are
+ * fetched by storing it; else they come faster in order, by the scores, and are then at hand.
+ */
+static void score_and_store(const struct attention_work *s, const struct attention_row *new,
+                            char *page, int h, int n, int slot)
+{
+    const struct attention *a = s->a;
+    const bool store_first = slot < line_keys(a->dtype);
+    float *scores = s->scores + h * ATTENTION_BLOCK;
+    const float *q = new->q + h * a->D;
+    const char *keys = keys_of(a, page, h);
+    if (store_first && h == 0)
+        store_new(a, page, new, 0, slot);
+    if (store_first && h + 1 < n)
+        store_new(a, page, new, h + 1, slot);
+    score_keys(s, scores, q, 1, keys, slot + 1, (struct prefetch){keys, 0});
+    if (!store_first) {
+        store_new(a, page, new, h, slot);
+        score_slot(s, scores, q, keys, slot);
+    }
+}
+
+/* One page, which begins at position `first`, for one row of n heads; next: the keys that follow.
+ */
+static void attend_heads(struct attention_work *s, const struct attention_row *new, char *page,
+                         const char *next, int n, int position, int first)
+{
+    const struct attention *a = s->a;
+    const struct keys k = keys_seen(a, position, first);
+    const bool newest = position < first + ATTENTION_BLOCK, own = s->matrix->hardware_prefetch;
+    const size_t key_bytes = own ? 0 : attention_key_bytes(a->dtype, a->D);
+    size_t value_bytes = attention_value_bytes(a->dtype, a->D) * (size_t)k.end / ATTENTION_BLOCK;
+    if (own && k.end == ATTENTION_BLOCK)
+        value_bytes = 0;
+    for (int h = 0; h < n; h++) {
+        if (newest)
+            score_and_store(s, new, page, h, n, position - first);
+        else
+            score_keys(s, s->scores + h * ATTENTION_BLOCK, new->q + h * a->D, 1,
+                       keys_of(a, page, h), k.end,
+                       h + 1 < n ? prefetch_next(keys_of(a, page, h + 1), key_bytes, a->D)
+                                 : prefetch_next(values_of(a, page, 0), value_bytes, a->D));
+        weigh_keys(s, h, k, 0);
+    }
+    for (int h = 0; h < n; h++)
+        add_values(s, h, 1, k, values_of(a, page, h),
+                   h + 1 < n
+                       ? prefetch_next(values_of(a, page, h + 1), value_bytes, k.end - k.begin)
+                       : prefetch_next(next, key_bytes, k.end - k.begin));
+}
+
+void attention_step(const struct attention *a, float *out, const struct attention_row *new, int n,
+                    int position, void *scratch)
+{
+    struct attention_work s = {
+        .matrix = matrix_kernels(), .row = row_kernels(), .softmax = attention_kernels(), .a = a};
+    const int last = position / ATTENTION_BLOCK;
+    carve_work(&s, scratch, a->D);
+    begin_rows(&s, n);
+    for (int p = attention_first_page(a, position); p <= last; p++)
+        attend_heads(&s, new, a->pages[p], p < last ? a->pages[p + 1] + a->key_offset : a->prefetch,
+                     n, position, p * ATTENTION_BLOCK);
+    for (int h = 0; h < n; h++)
+        s.row->divide(out + h * a->D, s.acc + (size_t)h * s.D16, s.sum[h], (size_t)a->D);
 }
 
 void attention_store(const struct attention *a, const float *k, const float *v, size_t ld, int n,

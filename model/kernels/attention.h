@@ -61,6 +61,21 @@ size_t attention_scratch_bytes(int D);
 void attention_rows(const struct attention *a, float *out, size_t ldo, const float *q, size_t ldq,
                     int n, int first, void *scratch);
 
+enum { ATTENTION_HEADS = TILE_MAX_ROWS };
+/* The queries, keys and values of a new row for n adjacent heads, each [n,D]. */
+struct attention_row {
+    const float *q, *k, *v;
+};
+/*
+ * Store the new row at `position` and compute out [n,D], its attention over all positions to its
+ * own, for n <= ATTENTION_HEADS adjacent heads, of which `a` has the first: the bits of
+ * attention_store and attention_rows for each. Heads lie one after another in a page, so this reads
+ * memory in long runs, and stores a key, whose elements are in D cache lines, where it has read. No
+ * dropout, no lse.
+ */
+void attention_step(const struct attention *a, float *out, const struct attention_row *new, int n,
+                    int position, void *scratch);
+
 /* Store keys k and values v, [n,D] with ld floats from row to row, at positions first ..
  * first + n - 1 of the pages. */
 void attention_store(const struct attention *a, const float *k, const float *v, size_t ld, int n,

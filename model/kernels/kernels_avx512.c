@@ -249,6 +249,7 @@ void kernels_avx512_fill(struct kernels *k)
                                         .tile_cols = 32,
                                         .wide_rows = WIDE_ROWS,
                                         .few_rows = WIDE_ROWS,
+                                        .hardware_prefetch = __builtin_cpu_is("amd"),
                                         .tile_f16 = tile_f16,
                                         .tile_f32 = tile_f32,
                                         .tile_q8 = tile_q8,

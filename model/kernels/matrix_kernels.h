@@ -29,6 +29,8 @@ struct matrix_kernels {
     int tile_cols; /* its columns, 16 or 32 */
     int wide_rows; /* with at most so many rows, tiles of 64 columns are faster */
     int few_rows;  /* up to so many rows, a product with weights in memory waits for these */
+    bool hardware_prefetch; /* the processor itself fetches a long run of memory faster than
+                               instructions can, of which only so many are under way at once */
 
     /*
      * One tile of a product: for k ascending, acc[r][n] = fma(x[k][r], W[k][n], acc[r][n]).

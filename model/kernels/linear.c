@@ -12,6 +12,9 @@
  * strip fits the first-level cache; while it is in use, the tiles prefetch the next part. With
  * many tiles the group lets packed x come from the second-level cache; the sums of a group wait in
  * `acc` between the parts of K, which does not change their order.
+ *
+ * Groups, and runs of panels for one row, are items that a thread which waits may take over
+ * (par_items), so strip and acc are on the stack of who computes one.
  */
 #include "model/kernels/linear.h"
 
@@ -32,9 +35,14 @@ struct linear_work {
     const struct matrix_kernels *k;
     const struct linear *w;
     int T, n_tiles, n_parts;
-    float *packed; /* row tile after row tile, each [K,R] */
-    float *acc;    /* [GROUP][T][64] */
-    float *strip;  /* [PART][tile_cols] */
+    int c0, c1, width;   /* the share's columns, and of an item */
+    const float *x;      /* one row, which is not packed; else NULL */
+    const float *packed; /* row tile after row tile, each [K,R] */
+    float *y;
+    size_t ldy;
+    enum epilogue epilogue;
+    float *acc;   /* of an item: [GROUP][T][64] */
+    float *strip; /* of an item: [PART][tile_cols] */
 };
 
 /* Bytes of n rows of a panel; of Q8_0, whole blocks. */
@@ -55,20 +63,10 @@ enum dtype linear_dtype(enum dtype dtype, int K)
     return dtype == DTYPE_Q8 && K % Q8_BLOCK != 0 ? DTYPE_F16 : dtype;
 }
 
-static size_t carve_work(struct linear_work *s, void *scratch, int max_k)
-{
-    struct arena a = {.base = scratch};
-    s->acc = arena_take(&a, sizeof(float) * GROUP * ROWS * PANEL);
-    s->strip = arena_take(&a, sizeof(float) * PART * WIDE);
-    s->packed = arena_take(&a, sizeof(float) * ROWS * (size_t)max_k);
-    return a.used;
-}
-
 size_t linear_scratch_bytes(int max_k)
 {
-    struct linear_work s;
-    const size_t panels = carve_work(&s, NULL, max_k), plain = product_scratch_bytes();
-    return panels > plain ? panels : plain;
+    const size_t packed = sizeof(float) * ROWS * (size_t)max_k, plain = product_scratch_bytes();
+    return packed > plain ? packed : plain;
 }
 
 /* Row k of a panel; of Q8_0, the block that begins there. */
@@ -143,20 +141,20 @@ static void multiply_part(const struct linear_work *s, float *acc, const char *w
 
 /* Rows first .. first + count - 1 of columns c0 .. c1 - 1, all in one panel, whose sums are at acc.
  */
-static void write_sums(const struct linear_work *s, float *y, size_t ldy, const float *acc,
-                       int first, int count, int c0, int c1, enum epilogue epilogue)
+static void write_sums(const struct linear_work *s, const float *acc, int first, int count, int c0,
+                       int c1)
 {
     const size_t row = (size_t)first;
     if (c1 > s->w->N)
         c1 = s->w->N;
-    s->k->epilogue(y + row * ldy + c0, ldy, acc + row * PANEL + c0 % PANEL, PANEL,
-                   s->w->bias == NULL ? NULL : s->w->bias + c0, count, (size_t)(c1 - c0), epilogue);
+    s->k->epilogue(s->y + row * s->ldy + c0, s->ldy, acc + row * PANEL + c0 % PANEL, PANEL,
+                   s->w->bias == NULL ? NULL : s->w->bias + c0, count, (size_t)(c1 - c0),
+                   s->epilogue);
 }
 
 /* The sums of a group, a few rows at a time, so that each row of y gets all of its columns at once:
  * rows are far apart. */
-static void write_group(const struct linear_work *s, float *y, size_t ldy, int c0, int c1,
-                        enum epilogue epilogue)
+static void write_group(const struct linear_work *s, int c0, int c1)
 {
     enum { FEW = 8 };
     for (int first = 0; first < s->T; first += FEW) {
@@ -164,14 +162,13 @@ static void write_group(const struct linear_work *s, float *y, size_t ldy, int c
         const float *acc = s->acc;
         for (int from = c0, to; from < c1; from = to, acc += (size_t)s->T * PANEL) {
             to = (from / PANEL + 1) * PANEL;
-            write_sums(s, y, ldy, acc, first, count, from, to < c1 ? to : c1, epilogue);
+            write_sums(s, acc, first, count, from, to < c1 ? to : c1);
         }
     }
 }
 
 /* Columns c0 .. c1 - 1, whole units of at most GROUP panels, for all rows of s. */
-static void multiply_group(const struct linear_work *s, float *y, size_t ldy, int c0, int c1,
-                           enum epilogue epilogue)
+static void multiply_group(const struct linear_work *s, int c0, int c1)
 {
     const int panels = (c1 + PANEL - 1) / PANEL - c0 / PANEL, p0 = c0 / PANEL;
     const size_t acc_panel = (size_t)s->T * PANEL;
@@ -186,27 +183,24 @@ static void multiply_group(const struct linear_work *s, float *y, size_t ldy, in
         multiply_part(s, s->acc + (size_t)p * acc_panel, panel_at(s->w, p0 + p, k0), after, k0,
                       k1 - k0, lo, hi < PANEL ? hi : PANEL);
     }
-    write_group(s, y, ldy, c0, c1, epilogue);
+    write_group(s, c0, c1);
 }
 
 /* One row times whole panels that begin at w. */
-static void multiply_row(const struct linear_work *s, const float *x, const char *w, int panels)
+static void multiply_panels(const struct linear_work *s, const char *w, int panels)
 {
     const void *rows = w;
     if (s->w->dtype == DTYPE_Q8)
-        s->k->row_q8(s->acc, x, rows, s->w->K, panels);
+        s->k->row_q8(s->acc, s->x, rows, s->w->K, panels);
     else if (s->w->dtype == DTYPE_F16)
-        s->k->row_f16(s->acc, x, rows, s->w->K, panels);
+        s->k->row_f16(s->acc, s->x, rows, s->w->K, panels);
     else
-        s->k->row_f32(s->acc, x, rows, s->w->K, panels);
+        s->k->row_f32(s->acc, s->x, rows, s->w->K, panels);
 }
 
 /* One row: as many whole panels at once as acc holds, and a share's parts of panels as tiles. */
-static void multiply_one_row(struct linear_work *s, float *y, const float *x, int c0, int c1,
-                             enum epilogue epilogue)
+static void multiply_row(const struct linear_work *s, int c0, int c1)
 {
-    s->T = 1;
-    prefetch_floats(x, (size_t)s->w->K);
     if (s->w->bias != NULL)
         prefetch_floats(s->w->bias + c0, (size_t)(c1 - c0));
     for (int col = c0, next; col < c1; col = next) {
@@ -215,14 +209,41 @@ static void multiply_one_row(struct linear_work *s, float *y, const float *x, in
         if (lo == 0 && whole > 0) {
             whole = whole < GROUP * ROWS ? whole : GROUP * ROWS;
             next = col + whole * PANEL;
-            multiply_row(s, x, w, whole);
+            multiply_panels(s, w, whole);
         } else {
             next = col - lo + PANEL < c1 ? col - lo + PANEL : c1;
-            multiply_tile(s, s->acc + lo, 0, true, x, 1, w, lo, s->w->K, next - col, NULL,
+            multiply_tile(s, s->acc + lo, 0, true, s->x, 1, w, lo, s->w->K, next - col, NULL,
                           (struct prefetch){w + 1024, 128});
         }
-        write_sums(s, y, 0, s->acc, 0, 1, col, next, epilogue);
+        write_sums(s, s->acc, 0, 1, col, next);
     }
+}
+
+/* Where item i of the share begins: a whole number of panels from the first one's edge. */
+static int item_column(const struct linear_work *s, int i)
+{
+    const int col = s->c0 - s->c0 % PANEL + i * s->width;
+    return i == 0 ? s->c0 : col < s->c1 ? col : s->c1;
+}
+
+static void multiply_item(void *arg, int i)
+{
+    _Alignas(64) float acc[GROUP * ROWS * PANEL], strip[PART * WIDE];
+    struct linear_work s = *(const struct linear_work *)arg;
+    const int c0 = item_column(&s, i), c1 = item_column(&s, i + 1);
+    s.acc = acc;
+    s.strip = strip;
+    if (s.x != NULL)
+        multiply_row(&s, c0, c1);
+    else
+        multiply_group(&s, c0, c1);
+}
+
+/* All columns of the share, in items of so many panels. */
+static void multiply_items(struct linear_work *s, int panels)
+{
+    s->width = panels * PANEL;
+    par_items(multiply_item, s, (s->c1 - s->c0 / PANEL * PANEL + s->width - 1) / s->width);
 }
 
 /* What becomes of a block of a product by LINEAR_ROWS or LINEAR_COLUMNS. */
@@ -300,26 +321,31 @@ static int choose_down(int T, int N, int n_threads)
     return best;
 }
 
-/* Several rows of x, as multiply_one_row. */
-static void multiply_rows(struct linear_work *s, float *y, size_t ldy, const float *x, size_t ldx,
-                          int T, int c0, int c1, enum epilogue epilogue)
+/* Several rows of x [T,K], ROWS at a time. */
+static void multiply_rows(struct linear_work *s, const float *x, size_t ldx, int T, float *packed)
 {
     const size_t K = (size_t)s->w->K;
-    for (int t = 0; t < T; t += ROWS) {
+    s->packed = packed;
+    for (int t = 0; t < T; t += ROWS, s->y += ROWS * s->ldy) {
         s->T = T - t < ROWS ? T - t : ROWS;
         s->n_tiles = (s->T + s->k->tile_rows - 1) / s->k->tile_rows;
         for (int i = 0; i < s->n_tiles; i++) {
             int first, R;
             tile_span(s, i, &first, &R);
-            s->k->pack_rows(s->packed + (size_t)first * K, x + (size_t)(t + first) * ldx, ldx, R,
+            s->k->pack_rows(packed + (size_t)first * K, x + (size_t)(t + first) * ldx, ldx, R,
                             s->w->K);
         }
-        const int wide = (s->n_tiles > MANY_TILES ? GROUP : 1) * PANEL;
-        for (int col = c0, next; col < c1; col = next) {
-            next = col - col % PANEL + wide < c1 ? col - col % PANEL + wide : c1;
-            multiply_group(s, y + (size_t)t * ldy, ldy, col, next, epilogue);
-        }
+        multiply_items(s, s->n_tiles > MANY_TILES ? GROUP : 1);
     }
+}
+
+/* Panels of an item of one row: not too few, since memory is slow where a run of it begins, and a
+ * multiple of the kernels' streams. */
+static int row_item(const struct linear_work *s)
+{
+    enum { STREAMS = 3, ITEMS = 8 };
+    const int panels = (s->c1 - s->c0) / PANEL;
+    return (panels / ITEMS / STREAMS + 1) * STREAMS;
 }
 
 void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, size_t ldx, int T,
@@ -332,18 +358,26 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
     profile_work(2.0 * T * w->K * w->N / n_threads, ((double)linear_bytes(w->dtype, w->K, w->N) +
                                                      (double)sizeof(float) * T * (w->K + w->N)) /
                                                         n_threads);
-    struct linear_work s = {.k = matrix_kernels(), .w = w};
-    carve_work(&s, scratch, w->K);
     const int down = choose_down(T, w->N, n_threads), across = n_threads / down;
     int c0, c1, first, last;
     share_columns(w->N, T, thread % across, across, &c0, &c1);
     par_split(T, thread / across, down, &first, &last);
     if (c0 == c1 || first == last)
         return;
-    s.n_parts = (w->K + PART - 1) / PART;
-    if (T == 1)
-        multiply_one_row(&s, y, x, c0, c1, epilogue);
-    else
-        multiply_rows(&s, y + (size_t)first * ldy, ldy, x + (size_t)first * ldx, ldx, last - first,
-                      c0, c1, epilogue);
+    struct linear_work s = {.k = matrix_kernels(),
+                            .w = w,
+                            .n_parts = (w->K + PART - 1) / PART,
+                            .c0 = c0,
+                            .c1 = c1,
+                            .y = y + (size_t)first * ldy,
+                            .ldy = ldy,
+                            .epilogue = epilogue};
+    if (T == 1) {
+        s.T = 1;
+        s.x = x;
+        prefetch_floats(x, (size_t)w->K);
+        multiply_items(&s, row_item(&s));
+    } else {
+        multiply_rows(&s, x + (size_t)first * ldx, ldx, last - first, scratch);
+    }
 }

@@ -687,7 +687,8 @@ static void test_linear(void **state)
         int K, N, T;
     } shapes[] = {{1, 1, 1},     {8, 24, 1},    {8, 24, 5},     {32, 96, 3},   {64, 63, 2},
                   {65, 65, 17},  {48, 100, 30}, {300, 160, 45}, {520, 321, 7}, {257, 33, 29},
-                  {16, 70, 300}, {513, 40, 16}, {400, 200, 40}};
+                  {16, 70, 300}, {513, 40, 16}, {400, 200, 40}, {24, 700, 1},
+                  {40, 130, 257}};
     for (int threads = 1; threads <= 3; threads++) {
         assert_ok(par_open(threads, false));
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)

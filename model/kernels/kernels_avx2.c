@@ -274,6 +274,7 @@ void kernels_avx2_fill(struct kernels *k)
                                         .tile_cols = 16,
                                         .wide_rows = MID_ROWS,
                                         .few_rows = ROWS,
+                                        .widen_tiles = 2,
                                         .hardware_prefetch = __builtin_cpu_is("amd"),
                                         .tile_f16 = tile_f16,
                                         .tile_f32 = tile_f32,

@@ -265,6 +265,7 @@ void kernels_avx512_fill(struct kernels *k)
                                         .tile_cols = 32,
                                         .wide_rows = WIDE_ROWS,
                                         .few_rows = WIDE_ROWS,
+                                        .widen_tiles = __builtin_cpu_is("amd") ? 5 : 2,
                                         .hardware_prefetch = __builtin_cpu_is("amd"),
                                         .tile_f16 = tile_f16,
                                         .tile_f32 = tile_f32,

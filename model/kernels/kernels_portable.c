@@ -140,6 +140,7 @@ void kernels_portable_fill(struct kernels *k)
                                         .tile_cols = COLS,
                                         .wide_rows = ROWS,
                                         .few_rows = 1,
+                                        .widen_tiles = 2,
                                         .tile_f16 = tile_f16,
                                         .tile_f32 = tile_f32,
                                         .tile_q8 = tile_q8,

@@ -7,7 +7,8 @@
  *     part of K, PART rows of a panel at most
  *       panel of the group
  *         tile_cols columns of the panel
- *           row tile: the first widens the part to fp32 into `strip`, the others read strip
+ *           row tile: the first widens the part to fp32 into `strip`, the others read strip,
+ *           unless there are so few that each converts W itself (widen_tiles)
  *
  * strip fits the first-level cache; while it is in use, the tiles prefetch the next part. With
  * many tiles the group lets packed x come from the second-level cache; the sums of a group wait in
@@ -28,7 +29,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROWS = 256, GROUP = 4, MANY_TILES = 4, PART = 384 };
+enum { ROWS = 256, GROUP = 4, SEVERAL_TILES = 2, MANY_TILES = 4, PART = 384 };
 enum { WIDE = 32, HALF = 16 }; /* columns of a thread's share come in these units */
 
 struct linear_work {
@@ -118,6 +119,7 @@ static void multiply_part(const struct linear_work *s, float *acc, const char *w
     int R, first, width;
     tile_span(s, 0, &first, &R);
     width = R <= s->k->wide_rows && s->n_tiles == 1 ? hi - lo : s->k->tile_cols;
+    const bool widen = s->n_tiles >= (s->w->dtype == DTYPE_F16 ? s->k->widen_tiles : SEVERAL_TILES);
     const size_t calls = (size_t)((hi - lo + width - 1) / width * s->n_tiles);
     struct prefetch prefetch = {next, (bytes / 2 + calls - 1) / calls * 2};
     if (prefetch.step > 128)
@@ -128,12 +130,12 @@ static void multiply_part(const struct linear_work *s, float *acc, const char *w
             tile_span(s, i, &first, &R);
             const float *x = s->packed + (size_t)first * (size_t)s->w->K + (size_t)k0 * (size_t)R;
             float *sums = acc + (size_t)first * PANEL + col;
-            float *wide = i == 0 && s->n_tiles > 1 ? s->strip : NULL;
-            if (i > 0)
+            if (widen && i > 0)
                 s->k->tile_f32(sums, PANEL, k0 == 0, x, (size_t)R, R, s->strip, (size_t)width, K,
                                width, NULL, prefetch);
             else
-                multiply_tile(s, sums, PANEL, k0 == 0, x, R, w, col, K, width, wide, prefetch);
+                multiply_tile(s, sums, PANEL, k0 == 0, x, R, w, col, K, width,
+                              widen ? s->strip : NULL, prefetch);
             prefetch.at = (const char *)prefetch.at + prefetch.step * (size_t)K;
         }
     }

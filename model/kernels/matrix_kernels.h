@@ -25,10 +25,12 @@ static inline enum epilogue epilogue_activation(enum activation a)
 enum { TILE_MAX_ROWS = 16 };
 
 struct matrix_kernels {
-    int tile_rows; /* rows of the largest tile, at most TILE_MAX_ROWS */
-    int tile_cols; /* its columns, 16 or 32 */
-    int wide_rows; /* with at most so many rows, tiles of 64 columns are faster */
-    int few_rows;  /* up to so many rows, a product with weights in memory waits for these */
+    int tile_rows;   /* rows of the largest tile, at most TILE_MAX_ROWS */
+    int tile_cols;   /* its columns, 16 or 32 */
+    int wide_rows;   /* with at most so many rows, tiles of 64 columns are faster */
+    int few_rows;    /* up to so many rows, a product with weights in memory waits for these */
+    int widen_tiles; /* with fewer row tiles than this, each converts binary16 itself; of more, the
+                        first widens it to fp32 for the others */
     bool hardware_prefetch; /* the processor itself fetches a long run of memory faster than
                                instructions can, of which only so many are under way at once */
 

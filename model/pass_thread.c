@@ -165,11 +165,8 @@ struct head {
     struct attention a;
 };
 
-/* Advance h to the next head; the first from BEFORE_HEADS. False at the end. */
-#define BEFORE_HEADS                                                                               \
-    {                                                                                              \
-        .h = -1, .heads = 1                                                                        \
-    }
+/* Advance h to the next head; the first from before_heads. False at the end. */
+static const struct head before_heads = {.h = -1, .heads = 1};
 static bool next_head(const struct pass_thread *p, int layer, struct head *h)
 {
     const struct forward *f = p->f;
@@ -332,7 +329,7 @@ static void attend_step(const struct pass_thread *p, const struct head *h)
 static void attend_own_heads(const struct pass_thread *p, int layer)
 {
     struct share share = share_heads(p, layer);
-    struct head h, next = BEFORE_HEADS;
+    struct head h, next = before_heads;
     bool more = next_own_head(p, layer, &share, &next);
     if (more && !is_step(p, &next))
         store_head(p, &next);
@@ -362,12 +359,12 @@ static void attend_heads(const struct pass_thread *p, int layer)
         return;
     }
     int unit = 0;
-    for (struct head h = BEFORE_HEADS; next_head(p, layer, &h);)
+    for (struct head h = before_heads; next_head(p, layer, &h);)
         if (unit++ % p->n_threads == p->thread)
             store_head(p, &h);
     par_barrier();
     unit = 0;
-    for (struct head h = BEFORE_HEADS; next_head(p, layer, &h);)
+    for (struct head h = before_heads; next_head(p, layer, &h);)
         for (int first = h.skip; first < h.n; first += QUERY_ROWS)
             if (unit++ % p->n_threads == p->thread)
                 attend_rows(p, &h, first, h.n - first < QUERY_ROWS ? h.n - first : QUERY_ROWS);

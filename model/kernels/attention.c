@@ -251,14 +251,15 @@ static void score_slot(const struct attention_work *s, float *scores, const floa
 
 /*
  * Scores of head h of n in the newest page, where the new row is stored at `slot`. That touches a
- * line for each of a key's elements. Where the scores read no other lines, the next head's are
- * fetched by storing it; else they come faster in order, by the scores, and are then at hand.
+ * line for each of a key's elements. Where the scores read no other lines, store_first, the next
+ * head's are fetched by storing it; else they come faster in order, by the scores, and are then at
+ * hand.
  */
 static void score_and_store(const struct attention_work *s, const struct attention_row *new,
-                            char *page, int h, int n, int slot)
+                            char *page, int h, int n, int slot, bool store_first,
+                            struct prefetch ahead)
 {
     const struct attention *a = s->a;
-    const bool store_first = slot < line_keys(a->dtype);
     float *scores = s->scores + h * ATTENTION_BLOCK;
     const float *q = new->q + h * a->D;
     const char *keys = keys_of(a, page, h);
@@ -266,7 +267,7 @@ static void score_and_store(const struct attention_work *s, const struct attenti
         store_new(a, page, new, 0, slot);
     if (store_first && h + 1 < n)
         store_new(a, page, new, h + 1, slot);
-    score_keys(s, scores, q, 1, keys, slot + 1, (struct prefetch){keys, 0});
+    score_keys(s, scores, q, 1, keys, slot + 1, ahead);
     if (!store_first) {
         store_new(a, page, new, h, slot);
         score_slot(s, scores, q, keys, slot);
@@ -274,25 +275,28 @@ static void score_and_store(const struct attention_work *s, const struct attenti
 }
 
 /* One page, which begins at position `first`, for one row of n heads; next: the keys that follow.
- */
+ * A long run of memory is prefetched by the hardware where that is faster. */
 static void attend_heads(struct attention_work *s, const struct attention_row *new, char *page,
                          const char *next, int n, int position, int first)
 {
     const struct attention *a = s->a;
     const struct keys k = keys_seen(a, position, first);
-    const bool newest = position < first + ATTENTION_BLOCK, own = s->matrix->hardware_prefetch;
+    const int slot = position - first;
+    const bool newest = slot < ATTENTION_BLOCK, store_first = slot < line_keys(a->dtype),
+               own = s->matrix->hardware_prefetch;
     const size_t key_bytes = own ? 0 : attention_key_bytes(a->dtype, a->D);
     size_t value_bytes = attention_value_bytes(a->dtype, a->D) * (size_t)k.end / ATTENTION_BLOCK;
     if (own && k.end == ATTENTION_BLOCK)
         value_bytes = 0;
     for (int h = 0; h < n; h++) {
+        const struct prefetch ahead =
+            h + 1 < n ? prefetch_next(keys_of(a, page, h + 1), store_first ? 0 : key_bytes, a->D)
+                      : prefetch_next(values_of(a, page, 0), value_bytes, a->D);
         if (newest)
-            score_and_store(s, new, page, h, n, position - first);
+            score_and_store(s, new, page, h, n, slot, store_first, ahead);
         else
             score_keys(s, s->scores + h * ATTENTION_BLOCK, new->q + h * a->D, 1,
-                       keys_of(a, page, h), k.end,
-                       h + 1 < n ? prefetch_next(keys_of(a, page, h + 1), key_bytes, a->D)
-                                 : prefetch_next(values_of(a, page, 0), value_bytes, a->D));
+                       keys_of(a, page, h), k.end, ahead);
         weigh_keys(s, h, k, 0);
     }
     for (int h = 0; h < n; h++)

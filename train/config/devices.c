@@ -291,7 +291,8 @@ static double largest_missing(const struct config *shape, const struct layout *l
 
 /* Of rank 0 a tensor that others have; and what the model for prompts had before, as far as that
  * does not lie in rank 0's idle gradients. Of the others a tensor whose end another shard has. Of
- * all what tensors are copied to a file with. Other replicas write nothing that is copied. */
+ * all what their largest tensor is copied to a file with: of the embedding the others have a shard
+ * at most. Other replicas write nothing that is copied. */
 static int write_gathered(const struct run_config *c, const struct config *shape,
                           const struct layout *l, enum dtype held, struct buf *out)
 {
@@ -302,9 +303,13 @@ static int write_gathered(const struct run_config *c, const struct config *shape
                  kept = (double)params_bytes(shape, held) - n * each,
                  copies = (double)tensor_copy_bytes(config_largest(shape)),
                  shared = l->tensor > 1 ? (double)config_largest_in_layer(shape) * each : 0;
+    const uint64_t wte = (uint64_t)shape->n_vocab * (uint64_t)shape->n_embd,
+                   part = l->tensor > 1 ? wte / (uint64_t)l->tensor : 0,
+                   wide = config_largest_in_layer(shape), largest = part > wide ? part : wide;
     const double more = copies + largest_missing(shape, l, n) * each + (kept > 0 ? kept : 0);
     return buf_printf(out, "  writing a checkpoint takes %s more on rank 0, %s on the others%s\n",
-                      size_text(size, more), size_text(others, copies + shared),
+                      size_text(size, more),
+                      size_text(others, (double)tensor_copy_bytes(largest) + shared),
                       l->replicas > 1 ? " of its replica" : "");
 }
 

@@ -25,9 +25,7 @@ LANES struct v16 v_exp(struct v16 x)
     p = v_fma(p, r, v_set(1.6666665459e-1f));
     p = v_fma(p, r, v_set(5.0000001201e-1f));
     p = v_add(v_fma(p, v_mul(r, r), r), v_set(1));
-    struct v16 first, second;
-    v_powers(t, magic, &first, &second);
-    return v_mul(v_mul(p, first), second);
+    return v_scale(p, t, magic);
 }
 
 /* Near 0 a polynomial in x^2; beyond, 1 - e^(polynomial in |x|). */

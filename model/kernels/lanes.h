@@ -25,11 +25,12 @@
  *   v_largest_bits(a, b)            the greatest bit pattern of |a| and |b| in any lane; it orders
  *                                   as the magnitudes do, and NaN is greater than infinity
  *   v_power_below(a)                the greatest power of two <= a, a > 0 and normal
- *   v_powers(t, base, &f, &s)       two powers of two whose product is 2^n, n the difference of the
- *                                   bit patterns of t and base: 2^floor(n / 2) and what is left, so
- *                                   that the product may be subnormal or infinite
- *   v_list(to, mask, first)         stores first + l for each set bit l of mask, ascending; returns
- *                                   how many
+ *   v_scale(a, t, base)             a 2^n, rounded once, n = t - base; both are integers within
+ * 2^23
+ *                                   .. 2^24, |n| < 252 and 1/2 < a < 2. NaN where a and t are NaN
+ *   v_list(to, mask, first)         first + l for each set bit l of mask, ascending, then anything:
+ *                                   16 numbers in all; returns how many bits are set
+ *   v_pack(to, mask, a)             the lanes of a whose bits are set, in the same way
  *   v_gather_n(base, index, n)      base[index[l]] in lanes below n, then zeros
  *   d_zero()  d_store(out, s)
  *   d_add(s, a)  d_add_square(s, a) s + a and s + a^2, a widened to double (a^2 is then exact)
@@ -58,6 +59,13 @@ LANES size_t v_list(int32_t *to, unsigned mask, int32_t first)
     for (; mask != 0; mask &= mask - 1)
         to[n++] = first + __builtin_ctz(mask);
     return n;
+}
+LANES void v_pack(float *to, unsigned mask, struct v16 a)
+{
+    float lane[LANES_N];
+    v_store(lane, a);
+    for (; mask != 0; mask &= mask - 1)
+        *to++ = lane[__builtin_ctz(mask)];
 }
 LANES struct v16 v_gather_n(const float *base, const int32_t *index, int n)
 {

@@ -159,18 +159,19 @@ LANES struct v16 v_power_below(struct v16 a)
     __m256 exponent = _mm256_castsi256_ps(_mm256_set1_epi32(0x7f800000));
     return V_BOTH(_mm256_and_ps(a.lo, exponent), _mm256_and_ps(a.hi, exponent));
 }
-LANES void v_powers8(__m256 t, __m256 base, __m256 *first, __m256 *second)
+/* By two powers of two, 2^floor(n / 2) and what is left: the first product is exact. */
+LANES __m256 v_scale8(__m256 a, __m256 t, __m256 base)
 {
     __m256i n = _mm256_sub_epi32(_mm256_castps_si256(t), _mm256_castps_si256(base));
     __m256i half = _mm256_srai_epi32(n, 1), bias = _mm256_set1_epi32(127);
-    *first = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23));
-    *second = _mm256_castsi256_ps(
-        _mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(n, half), bias), 23));
+    __m256i rest = _mm256_sub_epi32(n, half);
+    a = _mm256_mul_ps(a, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23)));
+    return _mm256_mul_ps(a,
+                         _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(rest, bias), 23)));
 }
-LANES void v_powers(struct v16 t, struct v16 base, struct v16 *first, struct v16 *second)
+LANES struct v16 v_scale(struct v16 a, struct v16 t, struct v16 base)
 {
-    v_powers8(t.lo, base.lo, &first->lo, &second->lo);
-    v_powers8(t.hi, base.hi, &first->hi, &second->hi);
+    return V_BOTH(v_scale8(a.lo, t.lo, base.lo), v_scale8(a.hi, t.hi, base.hi));
 }
 LANES struct d16 d_zero(void)
 {

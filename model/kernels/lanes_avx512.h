@@ -109,10 +109,13 @@ LANES unsigned v_at_least(struct v16 a, struct v16 b)
 LANES size_t v_list(int32_t *to, unsigned mask, int32_t first)
 {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const int n = __builtin_popcount(mask);
     __m512i index = _mm512_add_epi32(lane, _mm512_set1_epi32(first));
-    _mm512_mask_storeu_epi32(to, v_first_n(n), _mm512_maskz_compress_epi32((__mmask16)mask, index));
-    return (size_t)n;
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32((__mmask16)mask, index));
+    return (size_t)__builtin_popcount(mask);
+}
+LANES void v_pack(float *to, unsigned mask, struct v16 a)
+{
+    _mm512_storeu_ps(to, _mm512_maskz_compress_ps((__mmask16)mask, a.v));
 }
 LANES struct v16 v_gather_n(const float *base, const int32_t *index, int n)
 {
@@ -142,13 +145,9 @@ LANES struct v16 v_power_below(struct v16 a)
     __m512i exponent = _mm512_set1_epi32(0x7f800000);
     return (struct v16){_mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(a.v), exponent))};
 }
-LANES void v_powers(struct v16 t, struct v16 base, struct v16 *first, struct v16 *second)
+LANES struct v16 v_scale(struct v16 a, struct v16 t, struct v16 base)
 {
-    __m512i n = _mm512_sub_epi32(_mm512_castps_si512(t.v), _mm512_castps_si512(base.v));
-    __m512i half = _mm512_srai_epi32(n, 1), bias = _mm512_set1_epi32(127);
-    first->v = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(half, bias), 23));
-    second->v = _mm512_castsi512_ps(
-        _mm512_slli_epi32(_mm512_add_epi32(_mm512_sub_epi32(n, half), bias), 23));
+    return (struct v16){_mm512_scalef_ps(a.v, _mm512_sub_ps(t.v, base.v))};
 }
 LANES struct d16 d_zero(void)
 {

@@ -169,14 +169,16 @@ LANES struct v16 v_power_below(struct v16 a)
 {
     return v_of_bits((int_lanes)a.f & 0x7f800000);
 }
-LANES void v_powers(struct v16 t, struct v16 base, struct v16 *first, struct v16 *second)
+/* By two powers of two, 2^floor(n / 2) and what is left: the first product is exact. */
+LANES struct v16 v_scale(struct v16 a, struct v16 t, struct v16 base)
 {
     for (int i = 0; i < LANES_N; i++) {
         uint32_t n = float_bits(t.f[i]) - float_bits(base.f[i]);
         uint32_t half = n >> 1 | (n & 0x80000000u);
-        first->f[i] = float_of_bits((half + 127u) << 23);
-        second->f[i] = float_of_bits((n - half + 127u) << 23);
+        a.f[i] *= float_of_bits((half + 127u) << 23);
+        a.f[i] *= float_of_bits((n - half + 127u) << 23);
     }
+    return a;
 }
 LANES struct d16 d_zero(void)
 {

@@ -69,15 +69,42 @@ static double sum_least(const float *y, const float *x, size_t n, float least)
 
 static size_t select_range(int32_t *index, const float *x, size_t n, float least, float below)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < n; i += LANES_N) {
-        int used = lanes_used(n, i);
-        struct v16 value = v_load_n(x + i, used);
-        unsigned hit = v_at_least(value, v_set(least)) & ~v_at_least(value, v_set(below));
-        hit &= (1u << used) - 1;
+    const struct v16 low = v_set(least), high = v_set(below);
+    size_t count = 0, i = 0;
+    for (; i + LANES_N <= n; i += LANES_N) {
+        struct v16 value = v_load(x + i);
+        unsigned hit = v_at_least(value, low) & ~v_at_least(value, high);
         if (hit != 0)
             count += v_list(index + count, hit, (int32_t)i);
     }
+    for (; i < n; i++) /* v_list stores 16 */
+        if (x[i] >= least && !(x[i] >= below))
+            index[count++] = (int32_t)i;
+    return count;
+}
+
+static size_t keep_row(int32_t *index, float *y, const float *x, size_t n, float least, double *sum)
+{
+    const struct v16 low = v_set(least), zero = v_set(0);
+    struct d16 part = d_zero();
+    size_t count = 0;
+    for (size_t i = 0; i < n; i += LANES_N) {
+        int32_t places[LANES_N];
+        float values[LANES_N];
+        const bool whole = i + LANES_N <= n;
+        const int used = lanes_used(n, i);
+        struct v16 key = v_load_n(x + i, used), value = v_load_n(y + i, used);
+        unsigned hit = v_at_least(key, low) & ((1u << used) - 1);
+        part = d_add(part, v_if_greater(low, key, zero, value));
+        size_t more = v_list(whole ? index + count : places, hit, (int32_t)i);
+        v_pack(whole ? y + count : values, hit, value);
+        if (!whole) {
+            memcpy(index + count, places, more * sizeof *index);
+            memcpy(y + count, values, more * sizeof *y);
+        }
+        count += more;
+    }
+    *sum = d_sum(part);
     return count;
 }
 
@@ -94,6 +121,7 @@ static const struct sampling_kernels sampling_table = {.max = max_row,
                                                        .argmax = argmax_row,
                                                        .exp_sum = exp_sum,
                                                        .select = select_range,
+                                                       .keep = keep_row,
                                                        .gather = gather_row,
                                                        .sum_least = sum_least};
 

@@ -16,6 +16,9 @@ struct sampling_kernels {
     double (*exp_sum)(float *y, const float *x, size_t n, float shift, float scale);
     /* index [n] receives the i with least <= x[i] < below, ascending. Returns how many. */
     size_t (*select)(int32_t *index, const float *x, size_t n, float least, float below);
+    /* The same for x[i] >= least, where y [n], which is not x, keeps only its own elements at these
+     * i, in place; x has no NaN. *sum is theirs, accumulated in 16 double lanes. */
+    size_t (*keep)(int32_t *index, float *y, const float *x, size_t n, float least, double *sum);
     /* y[i] = x[index[i]], i < n; y may be x if the indices ascend. */
     void (*gather)(float *y, const float *x, const int32_t *index, size_t n);
 

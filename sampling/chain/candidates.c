@@ -91,8 +91,8 @@ bool candidates_weigh(struct candidates *c)
     return true;
 }
 
-/* Keep the places index[0..n-1] of the list, and their weights. */
-static void take_places(struct candidates *c, int n)
+/* The list becomes that of its places index[0..n-1]. */
+static void list_places(struct candidates *c, int n)
 {
     if (c->all) {
         token_id *id = c->id;
@@ -102,10 +102,16 @@ static void take_places(struct candidates *c, int n)
         for (int i = 0; i < n; i++)
             c->id[i] = c->id[c->index[i]];
     }
-    c->kernels->gather(c->weight, c->weight, c->all ? c->id : c->index, (size_t)n);
     c->all = c->measured = false;
     c->n = n;
+}
+
+/* Keep the places index[0..n-1] of the list, and their weights. */
+static void take_places(struct candidates *c, int n)
+{
+    c->kernels->gather(c->weight, c->weight, c->index, (size_t)n);
     c->sum = sum_weights(c->weight, n);
+    list_places(c, n);
 }
 
 struct cut {
@@ -117,14 +123,17 @@ struct cut {
 
 static void keep_cut(struct candidates *c, const float *key, const struct cut *cut)
 {
-    int found = (int)c->kernels->select(c->index, key, (size_t)c->n, cut->key, INFINITY);
-    int n_ties = cut->n_ties, kept = found;
-    if (n_ties < cut->n_equal) {
-        kept = 0;
-        for (int i = 0; i < found; i++)
-            if (key[c->index[i]] > cut->key || n_ties-- > 0)
-                c->index[kept++] = c->index[i];
+    const struct sampling_kernels *k = c->kernels;
+    const size_t n = (size_t)c->n;
+    if (cut->n_ties == cut->n_equal) {
+        list_places(c, (int)k->keep(c->index, c->weight, key, n, cut->key, &c->sum));
+        return;
     }
+    int found = (int)k->select(c->index, key, n, cut->key, INFINITY);
+    int n_ties = cut->n_ties, kept = 0;
+    for (int i = 0; i < found; i++)
+        if (key[c->index[i]] > cut->key || n_ties-- > 0)
+            c->index[kept++] = c->index[i];
     take_places(c, kept);
 }
 

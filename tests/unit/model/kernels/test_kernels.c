@@ -127,18 +127,18 @@ static void test_tables(void **state)
         assert_ok(kernels_select(k->name));
         assert_ptr_equal(kernels_active(), k);
         /* An entry forgotten in one table would be NULL. */
-        assert_true(k->matrix.tile_f16 && k->matrix.tile_f32 && k->matrix.tile_q8 &&
-                    k->matrix.pack_rows && k->matrix.row_f16 && k->matrix.row_f32 &&
-                    k->matrix.row_q8 && k->matrix.epilogue && k->row.layernorm &&
-                    k->attention.softmax_block && k->row.add && k->row.scale && k->row.divide &&
-                    k->row.half_to_f32 && k->row.half_from_f32 && k->sampling.max &&
-                    k->sampling.sanitize && k->sampling.gather && k->sampling.argmax &&
-                    k->sampling.exp_sum && k->sampling.select && k->sampling.sum_least &&
-                    k->peak.fma_loop && k->peak.stream_sum && k->optimizer.sum_squares &&
-                    k->optimizer.adam && k->optimizer.lamb_moments && k->optimizer.lamb_update &&
-                    k->optimizer.muon_direction && k->optimizer.muon_update &&
-                    k->training.layernorm_grad && k->training.activation_grad &&
-                    k->attention.softmax_grad && k->training.dropout && k->training.dot);
+        assert_true(
+            k->matrix.tile_f16 && k->matrix.tile_f32 && k->matrix.tile_q8 && k->matrix.pack_rows &&
+            k->matrix.row_f16 && k->matrix.row_f32 && k->matrix.row_q8 && k->matrix.epilogue &&
+            k->row.layernorm && k->attention.softmax_block && k->row.add && k->row.scale &&
+            k->row.divide && k->row.half_to_f32 && k->row.half_from_f32 && k->sampling.max &&
+            k->sampling.sanitize && k->sampling.gather && k->sampling.keep && k->sampling.argmax &&
+            k->sampling.exp_sum && k->sampling.select && k->sampling.sum_least &&
+            k->peak.fma_loop && k->peak.stream_sum && k->optimizer.sum_squares &&
+            k->optimizer.adam && k->optimizer.lamb_moments && k->optimizer.lamb_update &&
+            k->optimizer.muon_direction && k->optimizer.muon_update && k->training.layernorm_grad &&
+            k->training.activation_grad && k->attention.softmax_grad && k->training.dropout &&
+            k->training.dot);
         assert_in_range(k->matrix.tile_rows, 1, TILE_MAX_ROWS);
         assert_true(k->matrix.tile_cols == 16 || k->matrix.tile_cols == 32);
     }
@@ -281,6 +281,20 @@ static void sampling_against_portable(const struct row_case *c)
         for (size_t i = 0; i < count; i++)
             assert_true(y[i] == x[index[i]]);
     });
+    if (c->fill != SPECIAL)
+        BOTH(c, "keep", {
+            int32_t index[MAX + 1], selected[MAX + 1];
+            double sum = -1;
+            memcpy(y, c->w, n * sizeof *y);
+            size_t count = t->sampling.keep(index, y, x, n, 0.25f, &sum);
+            assert_int_equal(count, t->sampling.select(selected, x, n, 0.25f, INFINITY));
+            for (size_t i = 0; i < count; i++) {
+                assert_int_equal(index[i], selected[i]);
+                assert_true(y[i] == c->w[index[i]]);
+            }
+            assert_true(sum == t->sampling.sum_least(c->w, x, n, 0.25f));
+            memset(y + count, 0, (n - count) * sizeof *y); /* whatever is left there */
+        });
     if (c->fill != SPECIAL)
         BOTH(c, "sum_least", y[0] = (float)t->sampling.sum_least(c->w, x, n, 0.25f));
 }
@@ -687,8 +701,7 @@ static void test_linear(void **state)
         int K, N, T;
     } shapes[] = {{1, 1, 1},     {8, 24, 1},    {8, 24, 5},     {32, 96, 3},   {64, 63, 2},
                   {65, 65, 17},  {48, 100, 30}, {300, 160, 45}, {520, 321, 7}, {257, 33, 29},
-                  {16, 70, 300}, {513, 40, 16}, {400, 200, 40}, {24, 700, 1},
-                  {40, 130, 257}};
+                  {16, 70, 300}, {513, 40, 16}, {400, 200, 40}, {24, 700, 1},  {40, 130, 257}};
     for (int threads = 1; threads <= 3; threads++) {
         assert_ok(par_open(threads, false));
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)

@@ -288,15 +288,27 @@ static void multiply_plain(const struct linear *w, float *y, size_t ldy, const f
     product_share(&p, thread, n_threads, scratch);
 }
 
+/* The columns of the largest of n shares, in whole units. */
+static int largest_share(int N, int n, int unit)
+{
+    return ((N + unit - 1) / unit + n - 1) / n * unit;
+}
+
 /* This thread's columns c0 .. c1 - 1 of N, for T rows. WIDE columns are faster, but where they do
- * not divide evenly the threads with fewer would wait; one row's time is memory's, in whole lines.
- */
+ * not divide evenly the threads with fewer would wait. One row's time is memory's, in whole lines;
+ * it is best in whole panels, where that makes no share larger, and the last one is read to its
+ * end. */
 static void share_columns(int N, int T, int thread, int n_threads, int *c0, int *c1)
 {
-    const int even = (N + WIDE - 1) / WIDE % n_threads == 0, unit = even || T == 1 ? WIDE : HALF;
+    const int even = (N + WIDE - 1) / WIDE % n_threads == 0;
+    int unit = even || T == 1 ? WIDE : HALF;
+    if (T == 1 && largest_share(N, n_threads, PANEL) <= largest_share(N, n_threads, WIDE))
+        unit = PANEL;
     par_split((N + unit - 1) / unit, thread, n_threads, c0, c1);
     *c0 *= unit;
     *c1 *= unit;
+    if (T == 1 && *c1 > *c0 && *c1 >= N)
+        *c1 = linear_panels(N) * PANEL;
 }
 
 /* By how many threads the rows are divided, a divisor of their number: where a share costs least.

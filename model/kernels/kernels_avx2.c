@@ -144,12 +144,18 @@ LANES tile_fn *choose_tile(enum weight_kind kind, int R, int cols, int *width)
 }
 TILE_ENTRIES
 
+/* Zen 3 and Zen 4. */
+static bool hardware_prefetch(void)
+{
+    return __builtin_cpu_is("amdfam19h");
+}
+
 /*
  * One row: tiles of 1 x 64. The panel is prefetched 1 KiB ahead into the first-level cache, the
- * next panel in two streams into the second level.
+ * next panel in two streams into the second level; on Zen 4 that costs more than it wins.
  */
-LANES void multiply_panels(const enum weight_kind kind, float *acc, const float *x, const char *w,
-                           int K, int panels)
+LANES void multiply_stream(const enum weight_kind kind, float *acc, const float *x, const char *w,
+                           int K, int panels, const bool fetch)
 {
     const size_t line = kind == WEIGHTS_Q8 ? 64 : panel_bytes(kind, 1); /* of a row of a panel */
     const size_t whole = panel_bytes(kind, K), ahead = (line + 127) / 128 * 64;
@@ -164,14 +170,16 @@ LANES void multiply_panels(const enum weight_kind kind, float *acc, const float 
         for (int first = 0; first < K; first += n) {
             if (kind == WEIGHTS_Q8) {
                 load_scales(8, scale, (const struct q8_panel *)(const void *)w, 0);
-                _mm_prefetch(w + STREAM_PREFETCH_BYTES, _MM_HINT_T0);
-                _mm_prefetch(w + STREAM_PREFETCH_BYTES + 64, _MM_HINT_T0);
+                if (fetch) {
+                    _mm_prefetch(w + STREAM_PREFETCH_BYTES, _MM_HINT_T0);
+                    _mm_prefetch(w + STREAM_PREFETCH_BYTES + 64, _MM_HINT_T0);
+                }
                 w += sizeof((struct q8_panel *)0)->d;
             }
             for (int k = first; k < first + n; k++, w += line) {
-                for (size_t i = 0; i < line; i += 64)
+                for (size_t i = 0; fetch && i < line; i += 64)
                     _mm_prefetch(w + STREAM_PREFETCH_BYTES + i, _MM_HINT_T0);
-                for (size_t i = 0; i < ahead; i += 64) {
+                for (size_t i = 0; fetch && i < ahead; i += 64) {
                     _mm_prefetch(next + i, _MM_HINT_T1);
                     _mm_prefetch(next_2 + i, _MM_HINT_T1);
                 }
@@ -184,6 +192,15 @@ LANES void multiply_panels(const enum weight_kind kind, float *acc, const float 
         for (int c = 0; c < 8; c++)
             _mm256_storeu_ps(acc + 8 * c, sum[0][c]);
     }
+}
+
+LANES void multiply_panels(const enum weight_kind kind, float *acc, const float *x, const char *w,
+                           int K, int panels)
+{
+    if (hardware_prefetch())
+        multiply_stream(kind, acc, x, w, K, panels, false);
+    else
+        multiply_stream(kind, acc, x, w, K, panels, true);
 }
 ROW_ENTRIES
 
@@ -275,7 +292,7 @@ void kernels_avx2_fill(struct kernels *k)
                                         .wide_rows = MID_ROWS,
                                         .few_rows = ROWS,
                                         .widen_tiles = 2,
-                                        .hardware_prefetch = __builtin_cpu_is("amd"),
+                                        .hardware_prefetch = hardware_prefetch(),
                                         .tile_f16 = tile_f16,
                                         .tile_f32 = tile_f32,
                                         .tile_q8 = tile_q8,

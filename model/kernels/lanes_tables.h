@@ -19,7 +19,7 @@ static inline void fill_lane_tables(struct kernels *k, int vector_floats,
     k->training = training_table;
     k->optimizer = optimizer_table;
     k->peak = (struct peak_kernels){
-        .lanes = vector_floats, .fma_loop = fma_loop, .stream_sum = stream_sum};
+        .lanes = vector_floats, .fma_loop = fma_loop, .sum_lines = sum_lines};
 }
 
 #endif

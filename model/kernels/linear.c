@@ -124,6 +124,8 @@ static void multiply_part(const struct linear_work *s, float *acc, const char *w
     struct prefetch prefetch = {next, (bytes / 2 + calls - 1) / calls * 2};
     if (prefetch.step > 128)
         prefetch.step = 128;
+    if (s->k->hardware_prefetch && width == PANEL)
+        prefetch.step = 0; /* the next part follows in memory */
     for (int col = lo; col < hi; col += width) {
         width = hi - col < width ? hi - col : width;
         for (int i = 0; i < s->n_tiles; i++) {

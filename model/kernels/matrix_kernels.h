@@ -31,8 +31,8 @@ struct matrix_kernels {
     int few_rows;    /* up to so many rows, a product with weights in memory waits for these */
     int widen_tiles; /* with fewer row tiles than this, each converts binary16 itself; of more, the
                         first widens it to fp32 for the others */
-    bool hardware_prefetch; /* the processor itself fetches a long run of memory faster than
-                               instructions can, of which only so many are under way at once */
+    bool hardware_prefetch; /* the processor itself fetches a long run of memory as fast as with
+                               prefetches, or faster: of these only so many are under way at once */
 
     /*
      * One tile of a product: for k ascending, acc[r][n] = fma(x[k][r], W[k][n], acc[r][n]).

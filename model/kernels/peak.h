@@ -10,9 +10,9 @@
 /* Floating-point operations per second on registers, the most of a few tries; an fma counts as two.
  */
 double peak_fma_flops(void);
-/* Bytes per second of a loop in which each thread sums its share of a block in binary16, the median
- * of a few tries: others use the memory too, and what it gives for a moment is no limit of what
- * takes longer. */
-double peak_stream_bytes(const void *fp16, size_t bytes);
+/* Bytes per second of a loop in which each thread reads its share of a block and does nothing else,
+ * the median of a few tries: others use the memory too, and what it gives for a moment is no limit
+ * of what takes longer. */
+double peak_stream_bytes(const void *block, size_t bytes);
 
 #endif

@@ -3,6 +3,7 @@
 /*
  * Loops that reach the machine's peak arithmetic rate and memory bandwidth, for the bench (peak.h).
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,8 +12,9 @@ struct peak_kernels {
     /* Independent fused multiply-adds on registers only, `rounds` times as many as keep the
      * pipelines full. Returns the number of floating-point operations, two for each fma. */
     double (*fma_loop)(long rounds);
-    /* The sum of n binary16 numbers, read as fast as memory allows; the order is unspecified. */
-    float (*stream_sum)(const uint16_t *x, size_t n);
+    /* The sum, modulo 2^64, of the 64-bit words in n lines of 64 bytes, read as fast as memory
+     * allows, with prefetches or without. */
+    uint64_t (*sum_lines)(const void *lines, size_t n, bool prefetch);
 };
 /* The table in use: that of the best instruction set until kernels_select (kernels.h). */
 const struct peak_kernels *peak_kernels(void);

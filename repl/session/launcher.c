@@ -24,6 +24,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -60,20 +61,28 @@ struct launched {
 
 /* ---- starting ---- */
 
-static bool find_mpirun(void)
+/* MPICH's, and those made from it, is Hydra by name, behind links. */
+static int check_mpirun(void)
 {
-    char *path = mca_find_mpirun();
+    char *path = mca_find_mpirun(), real[PATH_MAX] = "";
+    int rc = 0;
+    if (path == NULL)
+        rc = err_set(ERR_MISSING, "several processes need mpirun: install Open MPI (Debian and "
+                                  "Ubuntu: apt-get install openmpi-bin)");
+    else if (realpath(path, real) != NULL && strstr(real, "hydra") != NULL)
+        rc = err_set(
+            ERR_UNSUPPORTED,
+            "%s is MPICH's, and prattle itself can start Open MPI's alone; by hand: `mpiexec "
+            "-n N prattle train ...`",
+            path);
     mem_free(path);
-    return path != NULL;
+    return rc;
 }
 
 int launcher_check(void)
 {
-    int rc = plugin_check();
-    if (rc == 0 && !find_mpirun())
-        rc = err_set(ERR_MISSING, "several processes need mpirun: install Open MPI (Debian and "
-                                  "Ubuntu: apt-get install openmpi-bin)");
-    return rc;
+    const int rc = plugin_check();
+    return rc == 0 ? check_mpirun() : rc;
 }
 
 /* In the environment that the child inherits. Where there is no /sys, as in some containers, Open

@@ -89,8 +89,28 @@ static bool is_untold_by_srun(void)
 #endif
 }
 
+/* After MPI_Init: another MPI's launcher leaves each rank alone in a world of its own. */
+static bool is_foreign(int started, char sentence[TRANSPORT_SENTENCE])
+{
+#if defined(OPEN_MPI)
+    static const char own[] = "Open MPI";
+#elif defined(MPICH_VERSION)
+    static const char own[] = "MPICH";
+#else
+    static const char own[] = "one MPI";
+#endif
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (started <= 1 || size > 1)
+        return false;
+    snprintf(sentence, TRANSPORT_SENTENCE,
+             "it was built for %s, and another MPI has started these %d processes", own, started);
+    return true;
+}
+
 int prattle_transport_open(struct transport *t, int version, char sentence[TRANSPORT_SENTENCE])
 {
+    const int started = t->size;
     int given, n;
     char host[MPI_MAX_PROCESSOR_NAME];
     if (version != TRANSPORT_VERSION) {
@@ -106,6 +126,10 @@ int prattle_transport_open(struct transport *t, int version, char sentence[TRANS
     setenv("HWLOC_HIDE_ERRORS", "2", 0); /* where there is no /sys, each rank would say so */
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given) != MPI_SUCCESS) {
         snprintf(sentence, TRANSPORT_SENTENCE, "MPI does not start");
+        return 1;
+    }
+    if (is_foreign(started, sentence)) {
+        MPI_Finalize();
         return 1;
     }
     *t = (struct transport){.one_thread = given < MPI_THREAD_SERIALIZED,

@@ -85,11 +85,12 @@ static void set_buffers(void)
     }
 }
 
-int plugin_open(struct transport *out)
+int plugin_open(struct transport *out, int started)
 {
     char sentence[TRANSPORT_SENTENCE] = "";
     transport_entry *entry;
     set_buffers();
+    out->size = started;
     int rc = part_open(&mpi_part, &entry);
     if (rc == 0 && entry(out, TRANSPORT_VERSION, sentence) != 0)
         rc = err_set(ERR_UNSUPPORTED, "prattle-mpi.so cannot be used: %s", sentence);

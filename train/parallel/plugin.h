@@ -21,7 +21,7 @@ int plugin_check(void);
 /* Its path. */
 enum { PLUGIN_PATH = 4096 };
 int plugin_find(char path[PLUGIN_PATH]);
-/* Load it and have it join the world of the launcher. */
-int plugin_open(struct transport *out);
+/* Load it and have it join the world of the launcher, which started so many (0: unknown). */
+int plugin_open(struct transport *out, int started);
 
 #endif

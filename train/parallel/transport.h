@@ -40,8 +40,9 @@ struct transport {
     void (*close)(struct transport *t);
 };
 
-/* Fill *t; nonzero after a sentence. The version is that of this header. */
-enum { TRANSPORT_VERSION = 2 };
+/* Fill *t; nonzero after a sentence. The version is that of this header; t->size is how many ranks
+ * were started, 0 where nobody has said it. */
+enum { TRANSPORT_VERSION = 3 };
 typedef int transport_entry(struct transport *t, int version, char sentence[TRANSPORT_SENTENCE]);
 #define TRANSPORT_ENTRY "prattle_transport_open"
 

@@ -131,7 +131,7 @@ static void check_transport(int failed)
 static int join_world(const struct launch *l)
 {
     const int words = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-    int rc = plugin_open(&world.t);
+    int rc = plugin_open(&world.t, l->size);
     if (rc != 0) {
         world.t = (struct transport){.size = 1};
         if (l->rank != 0) /* one of them says so */

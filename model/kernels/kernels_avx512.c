@@ -60,8 +60,6 @@ LANES void multiply_tile(const int R, const int C, const enum weight_kind kind, 
     struct v16 sum[ROWS][4], scale[4] = {{_mm512_setzero_ps()}};
     const struct q8_panel *block = w;
     const size_t col = kind == WEIGHTS_Q8 ? ldw : 0, step = kind == WEIGHTS_Q8 ? 64 : ldw;
-    /* Two streams keep more cache lines in flight than one. */
-    const char *fetch = prefetch.at, *fetch_2 = fetch + (size_t)K * prefetch.step / 2;
     size_t at = col;
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++)
@@ -80,12 +78,8 @@ LANES void multiply_tile(const int R, const int C, const enum weight_kind kind, 
 #pragma GCC unroll 4
         for (int c = 0; c < C; c++)
             v[c] = load_weights(kind, w, at + 16 * (size_t)c, scale[c]);
-        if (prefetch.step > 0) {
-            _mm_prefetch(fetch, _MM_HINT_T1);
-            _mm_prefetch(fetch_2, _MM_HINT_T1);
-            fetch += prefetch.step / 2;
-            fetch_2 += prefetch.step / 2;
-        }
+        if (prefetch.step > 0)
+            prefetch_step(prefetch, k, K);
 #pragma GCC unroll 16
         for (int r = 0; r < R; r++) {
             /* AMD's converts and broadcasts wait for each other: without those of every third row
@@ -125,19 +119,14 @@ LANES void multiply_narrow(const int R, float *acc, size_t ldacc, bool fresh, co
                            struct prefetch prefetch)
 {
     __m256 sum[NARROW_ROWS][8], a[NARROW_ROWS];
-    const char *fetch = prefetch.at, *fetch_2 = fetch + (size_t)K * prefetch.step / 2;
 #pragma GCC unroll 4
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 8
         for (int c = 0; c < 8; c++)
             sum[r][c] = fresh ? _mm256_setzero_ps() : _mm256_loadu_ps(acc + r * ldacc + 8 * c);
     for (int k = 0; k < K; k++, x += ldx, w += ldw) {
-        if (prefetch.step > 0) {
-            _mm_prefetch(fetch, _MM_HINT_T1);
-            _mm_prefetch(fetch_2, _MM_HINT_T1);
-            fetch += prefetch.step / 2;
-            fetch_2 += prefetch.step / 2;
-        }
+        if (prefetch.step > 0)
+            prefetch_step(prefetch, k, K);
 #pragma GCC unroll 4
         for (int r = 0; r < R; r++)
             a[r] = _mm256_broadcast_ss(x + r);

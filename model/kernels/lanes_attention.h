@@ -43,7 +43,7 @@ static void softmax_grad(float *p, float *ds, int n, float scale, float lse, flo
     }
 }
 
-/* Step k of a kernel's prefetch, of K: in two streams, as in tiles. */
+/* Step k of a kernel's prefetch, of K: two streams keep more cache lines in flight than one. */
 LANES void prefetch_step(const struct prefetch p, int k, int K)
 {
     const char *at = (const char *)p.at + (size_t)k * p.step / 2;

@@ -286,6 +286,7 @@ static double fma_loop(long rounds)
 
 void kernels_avx2_fill(struct kernels *k)
 {
+    v_fill_places();
     k->name = "avx2";
     k->matrix = (struct matrix_kernels){.tile_rows = ROWS,
                                         .tile_cols = 16,

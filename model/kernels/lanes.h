@@ -52,7 +52,7 @@
 #include "model/kernels/lanes_portable.h"
 #endif
 
-#if !defined(LANES_AVX512)
+#if !defined(LANES_AVX512) && !defined(LANES_AVX2)
 LANES size_t v_list(int32_t *to, unsigned mask, int32_t first)
 {
     size_t n = 0;
@@ -67,6 +67,8 @@ LANES void v_pack(float *to, unsigned mask, struct v16 a)
     for (; mask != 0; mask &= mask - 1)
         *to++ = lane[__builtin_ctz(mask)];
 }
+#endif
+#if !defined(LANES_AVX512)
 LANES struct v16 v_gather_n(const float *base, const int32_t *index, int n)
 {
     float part[LANES_N] = {0};

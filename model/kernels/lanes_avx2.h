@@ -130,6 +130,36 @@ LANES unsigned v_at_least(struct v16 a, struct v16 b)
     unsigned hi = (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(a.hi, b.hi, _CMP_GE_OQ));
     return lo | hi << 8;
 }
+/* Which lanes of 8 a mask has, ascending, each in a byte; v_fill_places fills it. */
+static uint64_t v_places[256];
+static void v_fill_places(void)
+{
+    for (unsigned mask = 0; mask < 256; mask++) {
+        unsigned n = 0;
+        for (uint64_t lane = 0; lane < 8; lane++)
+            if (mask >> lane & 1)
+                v_places[mask] |= lane << 8 * n++;
+    }
+}
+LANES __m256i v_places8(unsigned mask)
+{
+    return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)v_places[mask]));
+}
+LANES size_t v_list(int32_t *to, unsigned mask, int32_t first)
+{
+    const unsigned lo = mask & 255, hi = mask >> 8;
+    const int n = __builtin_popcount(lo);
+    _mm256_storeu_si256((__m256i *)to, _mm256_add_epi32(_mm256_set1_epi32(first), v_places8(lo)));
+    _mm256_storeu_si256((__m256i *)(to + n),
+                        _mm256_add_epi32(_mm256_set1_epi32(first + 8), v_places8(hi)));
+    return (size_t)(n + __builtin_popcount(hi));
+}
+LANES void v_pack(float *to, unsigned mask, struct v16 a)
+{
+    const unsigned lo = mask & 255, hi = mask >> 8;
+    _mm256_storeu_ps(to, _mm256_permutevar8x32_ps(a.lo, v_places8(lo)));
+    _mm256_storeu_ps(to + __builtin_popcount(lo), _mm256_permutevar8x32_ps(a.hi, v_places8(hi)));
+}
 LANES struct v16 v_abs(struct v16 a)
 {
     __m256 m = _mm256_castsi256_ps(_mm256_set1_epi32(INT32_MAX));

@@ -144,7 +144,7 @@ LANES tile_fn *choose_tile(enum weight_kind kind, int R, int cols, int *width)
 }
 TILE_ENTRIES
 
-/* Zen 3 and Zen 4. */
+/* Zen 4, and Zen 3, whose prefetchers are of the same kind; only the first was measured. */
 static bool hardware_prefetch(void)
 {
     return __builtin_cpu_is("amdfam19h");

@@ -25,9 +25,8 @@
  *   v_largest_bits(a, b)            the greatest bit pattern of |a| and |b| in any lane; it orders
  *                                   as the magnitudes do, and NaN is greater than infinity
  *   v_power_below(a)                the greatest power of two <= a, a > 0 and normal
- *   v_scale(a, t, base)             a 2^n, rounded once, n = t - base; both are integers within
- * 2^23
- *                                   .. 2^24, |n| < 252 and 1/2 < a < 2. NaN where a and t are NaN
+ *   v_scale(a, t, base)             a 2^n, rounded once, n = t - base, |n| < 252, 1/2 < a < 2;
+ *                                   t and base are integers of 2^23 .. 2^24; NaN where a and t are
  *   v_list(to, mask, first)         first + l for each set bit l of mask, ascending, then anything:
  *                                   16 numbers in all; returns how many bits are set
  *   v_pack(to, mask, a)             the lanes of a whose bits are set, in the same way

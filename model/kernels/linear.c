@@ -217,7 +217,7 @@ static void multiply_row(const struct linear_work *s, int c0, int c1)
         } else {
             next = col - lo + PANEL < c1 ? col - lo + PANEL : c1;
             multiply_tile(s, s->acc + lo, 0, true, s->x, 1, w, lo, s->w->K, next - col, NULL,
-                          (struct prefetch){w + 1024, 128});
+                          (struct prefetch){w + 1024, s->k->hardware_prefetch ? 0 : 128});
         }
         write_sums(s, s->acc, 0, 1, col, next);
     }
@@ -298,8 +298,8 @@ static int largest_share(int N, int n, int unit)
 
 /* This thread's columns c0 .. c1 - 1 of N, for T rows. WIDE columns are faster, but where they do
  * not divide evenly the threads with fewer would wait. One row's time is memory's, in whole lines;
- * it is best in whole panels, where that makes no share larger, and the last one is read to its
- * end. */
+ * it is best in whole panels, where that makes no share larger. The last panel is read to its end:
+ * from a cache, a part of one takes as long. */
 static void share_columns(int N, int T, int thread, int n_threads, int *c0, int *c1)
 {
     const int even = (N + WIDE - 1) / WIDE % n_threads == 0;
@@ -356,7 +356,7 @@ static void multiply_rows(struct linear_work *s, const float *x, size_t ldx, int
 }
 
 /* Panels of an item of one row: not too few, since memory is slow where a run of it begins, and a
- * multiple of the kernels' streams. */
+ * multiple of the streams that a kernel may have. */
 static int row_item(const struct linear_work *s)
 {
     enum { STREAMS = 3, ITEMS = 8 };

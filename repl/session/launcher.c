@@ -61,7 +61,7 @@ struct launched {
 
 /* ---- starting ---- */
 
-/* MPICH's, and those made from it, is Hydra by name, behind links. */
+/* MPICH's is mpiexec.hydra, behind links. */
 static int check_mpirun(void)
 {
     char *path = mca_find_mpirun(), real[PATH_MAX] = "";
@@ -69,11 +69,11 @@ static int check_mpirun(void)
     if (path == NULL)
         rc = err_set(ERR_MISSING, "several processes need mpirun: install Open MPI (Debian and "
                                   "Ubuntu: apt-get install openmpi-bin)");
-    else if (realpath(path, real) != NULL && strstr(real, "hydra") != NULL)
+    else if (realpath(path, real) != NULL && strstr(strrchr(real, '/'), "hydra") != NULL)
         rc = err_set(
             ERR_UNSUPPORTED,
-            "%s is MPICH's, and prattle itself can start Open MPI's alone; by hand: `mpiexec "
-            "-n N prattle train ...`",
+            "%s is MPICH's, and prattle itself can start Open MPI's alone; with MPICH: `make "
+            "MPICC=mpicc.mpich` and `mpiexec -n N prattle train ...`",
             path);
     mem_free(path);
     return rc;

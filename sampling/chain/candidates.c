@@ -17,8 +17,8 @@
  *   3. walk      sort the few and add up until the target is reached (walk_places)
  *
  * A guess that turns out wrong (the cut is not within the range) is replaced by halving. Equal keys
- * are never separated before step 3, where the lowest ids stay. Sums over the list run in lanes, in
- * the list's order, so a result depends on the candidates alone.
+ * are never separated before step 3, where the lowest ids stay. Sums run in lanes, in the order of
+ * the list or of the one that was cut, so a result depends on the candidates alone.
  */
 
 enum { BUCKETS = 2048, FEW = 48, BLOCK = 64, LANES = 8, HALVINGS = 8, MANY = 8192 };

@@ -137,11 +137,11 @@ has "without mpirun" "several processes need mpirun: install Open MPI" \
         global_batch_size=2 micro_batch_size=1 sequence_length=32 folder=refused --model $MODEL replicas=2 2>&1)"
 # Another MPI than that of the plugin, which leaves each process alone; MPICH's mpirun has other words.
 has "another MPI has started them" \
-    "prattle-mpi.so cannot be used: it was built for Open MPI, and another MPI has started these 2 processes" \
+    "prattle-mpi.so cannot be used: it was built for Open MPI, and another MPI has started these 2 processes; \`make MPICC=...\` builds it for that one" \
     "$(PMI_SIZE=2 PMI_RANK=0 one refused 2>&1)"
-mkdir hydra && cp /bin/true hydra/mpiexec.hydra && ln -s mpiexec.hydra hydra/mpirun
-has "MPICH's mpirun" "hydra/mpirun is MPICH's, and prattle itself can start Open MPI's alone; by hand: \`mpiexec -n N prattle train ...\`" \
-    "$(PATH=$TMPDIR/hydra:$PATH one refused replicas=2 2>&1)"
+mkdir other && cp /bin/true other/mpiexec.hydra && ln -s mpiexec.hydra other/mpirun
+has "MPICH's mpirun" "other/mpirun is MPICH's, and prattle itself can start Open MPI's alone; with MPICH: \`make MPICC=mpicc.mpich\` and \`mpiexec -n N prattle train ...\`" \
+    "$(PATH=$TMPDIR/other:$PATH one refused replicas=2 2>&1)"
 has "srun without PMIx" "prattle-mpi.so cannot be used: srun has not told it of the other processes: srun --mpi=pmix" \
     "$(SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0 one refused 2>&1)"
 phased="phased is on, but only one process trains from disk: phased=off"

@@ -132,6 +132,8 @@ int main(int argc, char **argv)
         const int64_t ns = wait_ns(&out, &in);
         const struct timespec most = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
         ppoll(waits, 2, &most, NULL);
+        if ((waits[0].revents | waits[1].revents) & (POLLERR | POLLHUP | POLLNVAL))
+            return 0; /* one of the networks is gone */
         take_frames(&out, delay_ns);
         take_frames(&in, delay_ns);
         send_due(&out);

@@ -104,7 +104,9 @@ static bool is_foreign(int started, char sentence[TRANSPORT_SENTENCE])
     if (started <= 1 || size > 1)
         return false;
     snprintf(sentence, TRANSPORT_SENTENCE,
-             "it was built for %s, and another MPI has started these %d processes", own, started);
+             "it was built for %s, and another MPI has started these %d processes; `make "
+             "MPICC=...` builds it for that one",
+             own, started);
     return true;
 }
 

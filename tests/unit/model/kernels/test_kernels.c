@@ -224,6 +224,19 @@ struct row_case {
         expect_floats(what, (c)->k, (c)->got, (c)->want, (c)->n + MARGIN);                         \
     } while (0)
 
+/* What lies behind n places is nobody's. */
+static void guard_places(int32_t *index, size_t n)
+{
+    for (size_t i = 0; i < MARGIN; i++)
+        index[n + i] = -7;
+}
+
+static void expect_guarded(const int32_t *index, size_t n)
+{
+    for (size_t i = 0; i < MARGIN; i++)
+        assert_int_equal(index[n + i], -7);
+}
+
 static void rows_and_epilogues_against_portable(const struct row_case *c)
 {
     const size_t n = c->n;
@@ -267,8 +280,10 @@ static void sampling_against_portable(const struct row_case *c)
     assert_true(se == sk || (isnan(se) && isnan(sk)));
     assert_int_equal(k->sampling.argmax(x, n), p->sampling.argmax(x, n));
     BOTH(c, "select", {
-        int32_t index[MAX + 1];
+        int32_t index[MAX + MARGIN];
+        guard_places(index, n);
         size_t count = t->sampling.select(index, x, n, 0.25f, 1.5f);
+        expect_guarded(index, n);
         y[0] = (float)count;
         for (size_t i = 0; i < count; i++)
             y[i] = (float)index[i];
@@ -281,20 +296,29 @@ static void sampling_against_portable(const struct row_case *c)
         for (size_t i = 0; i < count; i++)
             assert_true(y[i] == x[index[i]]);
     });
-    if (c->fill != SPECIAL)
-        BOTH(c, "keep", {
-            int32_t index[MAX + 1], selected[MAX + 1];
-            double sum = -1;
-            memcpy(y, c->w, n * sizeof *y);
-            size_t count = t->sampling.keep(index, y, x, n, 0.25f, &sum);
-            assert_int_equal(count, t->sampling.select(selected, x, n, 0.25f, INFINITY));
-            for (size_t i = 0; i < count; i++) {
-                assert_int_equal(index[i], selected[i]);
-                assert_true(y[i] == c->w[index[i]]);
-            }
-            assert_true(sum == t->sampling.sum_least(c->w, x, n, 0.25f));
-            memset(y + count, 0, (n - count) * sizeof *y); /* whatever is left there */
-        });
+    float keys[MAX];
+    for (size_t i = 0; i < n; i++)
+        keys[i] = isnan(x[i]) ? -INFINITY : x[i];
+    BOTH(c, "keep", {
+        int32_t index[MAX + MARGIN], selected[MAX];
+        double sum = -1;
+        memcpy(y, c->w, n * sizeof *y);
+        guard_places(index, n);
+        size_t count = t->sampling.keep(index, y, keys, n, 0.25f, &sum);
+        expect_guarded(index, n);
+        size_t below = t->sampling.select(selected, keys, n, 0.25f, INFINITY), infinite = 0;
+        for (size_t i = 0, at = 0; i < count; i++) {
+            assert_true(keys[index[i]] >= 0.25f && (i == 0 || index[i] > index[i - 1]));
+            assert_memory_equal(&y[i], &c->w[index[i]], sizeof *y);
+            infinite += keys[index[i]] == INFINITY;
+            if (keys[index[i]] < INFINITY)
+                assert_int_equal(index[i], selected[at++]);
+        }
+        assert_int_equal(count, below + infinite);
+        double want = t->sampling.sum_least(c->w, keys, n, 0.25f);
+        assert_true(sum == want || (isnan(sum) && isnan(want)));
+        memset(y + count, 0, (n - count) * sizeof *y); /* whatever is left there */
+    });
     if (c->fill != SPECIAL)
         BOTH(c, "sum_least", y[0] = (float)t->sampling.sum_least(c->w, x, n, 0.25f));
 }
@@ -701,8 +725,10 @@ static void test_linear(void **state)
         int K, N, T;
     } shapes[] = {{1, 1, 1},     {8, 24, 1},    {8, 24, 5},     {32, 96, 3},   {64, 63, 2},
                   {65, 65, 17},  {48, 100, 30}, {300, 160, 45}, {520, 321, 7}, {257, 33, 29},
-                  {16, 70, 300}, {513, 40, 16}, {400, 200, 40}, {24, 700, 1},  {40, 130, 257}};
-    for (int threads = 1; threads <= 3; threads++) {
+                  {16, 70, 300}, {513, 40, 16}, {400, 200, 40}, {24, 700, 1},  {40, 130, 257},
+                  {24, 700, 1},  {40, 352, 1},  {40, 352, 1},   {9, 96, 1},    {70, 130, 1},
+                  {33, 160, 1},  {20, 352, 2},  {20, 352, 3},   {20, 64, 4}};
+    for (int threads = 1; threads <= 5; threads++) {
         assert_ok(par_open(threads, false));
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
             check_product(i % 3 == 0 ? DTYPE_F32 : DTYPE_F16, shapes[i].K, shapes[i].N, shapes[i].T,

@@ -46,8 +46,8 @@ static int map_array(struct disk_array *a, const struct disk_array_config *c)
         return 0;
     for (int i = 0; i < a->n; i++)
         if (!a->sections[i].kept)
-            mem_map_small(a->data + a->sections[i].first,
-                          a->sections[i].last - a->sections[i].first);
+            mem_map_apart(a->data + a->sections[i].first,
+                          a->sections[i].last - a->sections[i].first, (size_t)a->n);
     int rc = disk_file_make(&a->file, c->folder, a->bytes);
     return rc == 0 ? 0 : err_wrap("cannot keep the %s on disk", c->what);
 }

@@ -42,12 +42,16 @@ static size_t end_below(const struct disk_walk *w, const struct walked *a, int p
                                   : w->ends[part] * a->size / DISK_UNIT * DISK_UNIT;
 }
 
-static int make_array(struct walked *a, const char *what, const char *folder, size_t n)
+static int make_array(const struct disk_walk *w, struct walked *a, const char *what,
+                      const char *folder)
 {
-    a->bytes = (size_t)disk_round(n * a->size);
+    a->bytes = (size_t)disk_round(w->ends[w->n_parts - 1] * a->size);
     if ((a->data = mem_map(what, a->bytes)) == NULL)
         return ERR_NOMEM;
-    mem_map_small(a->data, a->bytes);
+    for (int i = 0; i < w->n_parts; i++) {
+        const size_t first = i == 0 ? 0 : w->ends[i - 1] * a->size;
+        mem_map_apart(a->data + first, w->ends[i] * a->size - first, (size_t)w->n_parts);
+    }
     return disk_file_make(&a->file, folder, a->bytes);
 }
 
@@ -66,7 +70,7 @@ int disk_walk_new(struct disk_walk **out, const char *what, const char *folder, 
         memcpy(w->ends, ends, (size_t)n_parts * sizeof *ends);
     for (int i = 0; i < n_arrays && rc == 0; i++) {
         w->arrays[i].size = sizes[i];
-        rc = make_array(&w->arrays[i], what, folder, ends[n_parts - 1]);
+        rc = make_array(w, &w->arrays[i], what, folder);
     }
     if (rc == 0)
         *out = w;

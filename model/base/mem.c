@@ -168,13 +168,27 @@ void mem_unmap(void *p, size_t bytes)
     munmap(p, bytes == 0 ? 1 : bytes);
 }
 
+static void advise_inside(void *p, size_t bytes, size_t page, int advice)
+{
+    const uintptr_t first = ((uintptr_t)p + page - 1) / page * page;
+    const uintptr_t last = ((uintptr_t)p + bytes) / page * page;
+    if (first < last)
+        madvise((char *)p + (first - (uintptr_t)p), last - first, advice);
+}
+
 void mem_map_small(void *p, size_t bytes)
 {
     enum { PAGE = 4096 };
-    const uintptr_t first = ((uintptr_t)p + PAGE - 1) / PAGE * PAGE;
-    const uintptr_t last = ((uintptr_t)p + bytes) / PAGE * PAGE;
-    if (first < last)
-        madvise((char *)p + (first - (uintptr_t)p), last - first, MADV_NOHUGEPAGE);
+    advise_inside(p, bytes, PAGE, MADV_NOHUGEPAGE);
+}
+
+/* Each is one or two mappings more, of which Linux gives a process 65530. */
+void mem_map_apart(void *p, size_t bytes, size_t n)
+{
+    enum { HUGE_PAGE = 2 << 20, MOST = 4096 };
+    mem_map_small(p, bytes);
+    if (n <= MOST)
+        advise_inside(p, bytes, HUGE_PAGE, MADV_HUGEPAGE);
 }
 
 void mem_clear_map(void *p, size_t bytes)

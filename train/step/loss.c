@@ -238,14 +238,16 @@ static void sum_softmax(const struct loss *l, const struct backward_thread *p, s
 struct slice_sum {
     const struct loss *l;
     const struct backward_thread *p;
-    struct slice s;
+    struct slice
+        s; /* cols: all that are here, where they fit at once and their logits stay; else 0 */
     const token_id *labels;
     float scale;
 };
 
 static struct slice rows_within(const struct slice_sum *j, int first, int last)
 {
-    return (struct slice){.row = j->s.row + first, .rows = last - first, .at = first};
+    return (struct slice){
+        .row = j->s.row + first, .rows = last - first, .cols = j->s.cols, .at = first};
 }
 
 static void add_softmax(void *user, int round, bool fresh, int first, int last)
@@ -255,32 +257,39 @@ static void add_softmax(void *user, int round, bool fresh, int first, int last)
     (void)round;
     if (fresh)
         begin_rows(j->l, j->p, s);
-    sum_softmax(j->l, j->p, s, j->labels);
+    if (j->s.cols > 0)
+        accumulate_slice(j->l, j->p, rows_within(j, first, last), j->labels);
+    else
+        sum_softmax(j->l, j->p, s, j->labels);
 }
 
-/* Where not all of the columns fit at once, the head's gradient too, while the logits are there. */
+/* Where not all of the columns fit at once, the logits again, and the head's gradient while they
+ * are there. */
 static void add_input(void *user, int round, bool fresh, int first, int last)
 {
     const struct slice_sum *j = user;
-    const bool whole = is_whole(j->l, j->p);
     const int V = own_columns(j->p);
     struct slice s = rows_within(j, first, last);
     (void)round;
+    if (s.cols > 0) {
+        head_input(j->l, j->p, s, fresh);
+        return;
+    }
     for (; s.col < V; s.col += j->l->slice_columns) {
         set_slice_columns(&s, j->l, V);
-        if (!whole)
-            head_logits(j->l, j->p, s);
+        head_logits(j->l, j->p, s);
         logit_gradients(j->l, j->p, s, j->labels, j->scale);
         head_input(j->l, j->p, s, fresh && s.col == 0);
-        if (!whole)
-            head_weights(j->l, j->p, s);
+        head_weights(j->l, j->p, s);
     }
 }
 
+/* Logits and their gradients wait for nobody: only what is added to a sum does. */
 static void shared_piece(const struct slice_sum *own, int piece)
 {
     struct slice_sum j = *own;
     const struct backward_thread *p = j.p;
+    const struct shard *shard = p->b->f->shard;
     const size_t C = (size_t)p->b->f->params->config.n_embd;
     struct shard_sum sum = {.rows = j.l->running,
                             .row_bytes = sizeof *j.l->running,
@@ -288,16 +297,20 @@ static void shared_piece(const struct slice_sum *own, int piece)
                             .rounds = 1,
                             .add = add_softmax,
                             .user = &j};
+    j.s.cols = is_whole(j.l, p) ? own_columns(p) : 0;
     if (piece == 0) {
-        shard_add(p->b->f->shard, &sum, p->thread);
+        if (j.s.cols > 0)
+            head_logits(j.l, p, j.s);
+        shard_add(shard, &sum, p->thread);
         end_rows(j.l, p, j.s, j.labels);
     } else if (piece == 1) {
         sum.rows = p->b->branch + (size_t)j.s.row * C;
         sum.row_bytes = C * sizeof(float);
         sum.add = add_input;
-        shard_add(p->b->f->shard, &sum, p->thread);
-    } else if (own_columns(p) > 0 && is_whole(j.l, p)) {
-        j.s.cols = own_columns(p);
+        if (j.s.cols > 0)
+            logit_gradients(j.l, p, j.s, j.labels, j.scale);
+        shard_add(shard, &sum, p->thread);
+    } else if (j.s.cols > 0) {
         head_weights(j.l, p, j.s);
     }
 }

@@ -37,28 +37,31 @@ bool file_is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-int file_check_folder(const char *path)
+char *file_part_there(const char *path)
 {
     char *copy = mem_strdup(*path == '\0' ? "." : path);
-    if (copy == NULL)
-        return ERR_NOMEM;
-    for (;;) {
-        char *slash = strrchr(copy, '/');
-        if (access(copy, F_OK) == 0 || slash == NULL)
-            break;
-        slash[slash == copy] = '\0';
-        if (slash == copy)
-            break;
-    }
-    const char *there = access(copy, F_OK) == 0 ? copy : ".";
+    char *slash = copy;
+    while (slash != NULL && access(copy, F_OK) != 0)
+        if ((slash = strrchr(copy, '/')) != NULL)
+            slash[slash == copy] = '\0';
+    if (copy != NULL && slash == NULL)
+        strcpy(copy, ".");
+    return copy;
+}
+
+int file_check_folder(const char *path)
+{
+    char *there = file_part_there(path);
     int rc = 0;
+    if (there == NULL)
+        return ERR_NOMEM;
     if (!file_is_folder(there)) {
         errno = ENOTDIR;
         rc = file_error("make the folder", path);
     } else if (access(there, W_OK | X_OK) != 0) {
         rc = file_error("write in the folder", there);
     }
-    mem_free(copy);
+    mem_free(there);
     return rc;
 }
 

@@ -20,6 +20,8 @@ int file_make_folder(const char *path);
 /* Check whether file_make_folder would succeed and the folder would be writable; creates nothing.
  */
 int file_check_folder(const char *path);
+/* Of a path that need not exist the longest part that does, "." if none does. */
+char *file_part_there(const char *path);
 
 /* "folder/name" */
 char *file_join(const char *folder, const char *name);

@@ -1,6 +1,7 @@
 #include "repl/commands/train_scaling.h"
 
 #include "model/base/clock.h"
+#include "model/base/disk_speed.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
@@ -88,6 +89,8 @@ static int take_word(struct scaling_request *q, const char *word, bool *taken)
         double *to = (double *)((char *)&q->cluster + w->offset);
         if (to == &q->cluster.link && strcmp(text, "auto") == 0)
             return 0;
+        if (to == &q->cluster.disk && (q->measures_disk = strcmp(text, "auto") == 0))
+            return 0;
         int rc = parse_number(to, w->name, text, to == &q->cluster.latency_s ? 0 : 1e-6, w->most);
         *to *= w->unit;
         return rc;
@@ -165,10 +168,21 @@ static double measure_stream(void)
     return STREAM / best_s;
 }
 
-/* What was not given is this machine's. */
-static struct cluster complete_cluster(const struct cluster *given, double flops)
+/* Where the run would have its working files. */
+static int measure_disk(double *bytes_per_s, const struct run_config *c)
 {
-    struct cluster k = *given;
+    char *there = file_part_there(c->checkpoint.folder);
+    int rc = there == NULL ? ERR_NOMEM : disk_speed_measure(bytes_per_s, there);
+    mem_free(there);
+    return rc;
+}
+
+/* What was not given is this machine's. */
+static int complete_cluster(struct cluster *out, const struct scaling_request *q,
+                            const struct run_config *c, double flops)
+{
+    struct cluster k = q->cluster;
+    int rc = q->measures_disk ? measure_disk(&k.disk, c) : 0;
     if (k.flops == 0)
         k.flops = flops;
     if (k.stream == 0)
@@ -177,15 +191,14 @@ static struct cluster complete_cluster(const struct cluster *given, double flops
         k.memory = (double)mem_limit_find().memory;
     if (k.disk == 0)
         k.disk = INFINITY;
-    return k;
+    *out = k;
+    return rc;
 }
 
 /* ---- what it comes to ---- */
 
 struct scaling {
-    const struct run_config *c;
-    const struct config *shape;
-    enum dtype held;
+    struct scaling_run run;
     struct cluster k;
     double alone_s; /* one process */
 };
@@ -233,7 +246,7 @@ static int say_words(const struct scaling *s, const char *head, const char *betw
 {
     struct buf line = {0};
     int rc = buf_printf(&line, "%s%s", head, between);
-    if (rc == 0 && (rc = scaling_words(&line, s->c, l)) == 0)
+    if (rc == 0 && (rc = scaling_words(&line, s->run.c, l)) == 0)
         wrap_hanging(buf_text(&line), 0, 2);
     buf_release(&line);
     return rc;
@@ -241,7 +254,7 @@ static int say_words(const struct scaling *s, const char *head, const char *betw
 
 static double tokens_of(const struct scaling *s)
 {
-    const struct training_section *t = &s->c->training;
+    const struct training_section *t = &s->run.c->training;
     return (double)t->global_batch_size * t->sequence_length;
 }
 
@@ -250,9 +263,9 @@ static int say_layout(const struct scaling *s, const char *head, const struct sc
     struct step_time t;
     double bytes;
     char line[240], step[32], rate[32], times[32], sent[32];
-    int rc = scaling_time(&t, s->c, s->shape, &s->k, l);
+    int rc = scaling_time(&t, &s->run, &s->k, l);
     if (rc == 0)
-        rc = scaling_memory(&bytes, s->c, s->shape, s->held, l);
+        rc = scaling_memory(&bytes, &s->run, l);
     if (rc == 0)
         rc = say_words(s, head, ": ", l);
     if (rc != 0)
@@ -266,7 +279,7 @@ static int say_layout(const struct scaling *s, const char *head, const struct sc
              l->zero > 1 ? "sent, not overlapped with the backward pass" : "sent to the others");
     say_part("weights", t.weights, "each updated part sent to all");
     say_part("optimizer", t.optimizer, "");
-    say_part("disk", t.disk, "moments, and the step's share of a checkpoint");
+    say_part("disk", t.disk, "waited for, and the step's share of a checkpoint");
     snprintf(line, sizeof line, "  %-10s %9s s  %s tokens/s, %s times one process (%.0f %%)",
              "a step", figure(step, all), figure(rate, tokens_of(s) / all),
              figure(times, s->alone_s / all), 100 * s->alone_s / all / s->k.ranks);
@@ -282,28 +295,28 @@ static int say_layout(const struct scaling *s, const char *head, const struct sc
  * is a replica. */
 static int given_layout(struct scaling_layout *out, const struct scaling *s)
 {
-    const struct execution_section *e = &s->c->execution;
+    const struct execution_section *e = &s->run.c->execution;
     *out = (struct scaling_layout){0};
-    int rc = layout_read(&out->over, e->layers_per_device, s->shape->n_layer);
+    int rc = layout_read(&out->over, e->layers_per_device, s->run.shape->n_layer);
     if (rc == 0)
         rc = layout_divide(&out->over, e->virtual_stages);
     if (rc != 0)
         return rc;
     out->over.tensor = e->tensor_parallel;
     if (s->k.ranks % (out->over.stages * out->over.tensor) != 0)
-        layout_init(&out->over, s->shape->n_layer, 1);
+        layout_init(&out->over, s->run.shape->n_layer, 1);
     out->over.replicas = s->k.ranks / (out->over.stages * out->over.tensor);
     out->zero = out->over.replicas > 1 ? e->zero : 0;
-    out->blocks = scaling_blocks(s->c, out->over.replicas);
+    out->blocks = scaling_blocks(s->run.c, out->over.replicas);
     return 0;
 }
 
 static int find_alone(struct scaling *s)
 {
     struct step_time t;
-    struct scaling_layout one = {.blocks = s->c->training.gradient_blocks};
-    layout_init(&one.over, s->shape->n_layer, 1);
-    int rc = scaling_time(&t, s->c, s->shape, &s->k, &one);
+    struct scaling_layout one = {.blocks = s->run.c->training.gradient_blocks};
+    layout_init(&one.over, s->run.shape->n_layer, 1);
+    int rc = scaling_time(&t, &s->run, &s->k, &one);
     s->alone_s = step_time_total(&t);
     return rc;
 }
@@ -326,9 +339,9 @@ static int find_curve(struct curve *out, const struct scaling *s)
         struct step_time t;
         char head[64];
         k.ranks = 1 << i;
-        if (scaling_best(&l, s->c, s->shape, s->held, &k) != 0)
+        if (scaling_best(&l, &s->run, &k) != 0)
             break;
-        int rc = scaling_time(&t, s->c, s->shape, &k, &l);
+        int rc = scaling_time(&t, &s->run, &k, &l);
         if (rc != 0)
             return rc;
         const double times = s->alone_s / step_time_total(&t);
@@ -369,15 +382,16 @@ static int draw_curve(struct curve *v, const char *path, bool force)
 int train_scaling_show(const struct scaling_request *q, const struct run_config *c,
                        const struct config *shape, enum dtype held, double flops, bool force)
 {
-    struct scaling s = {
-        .c = c, .shape = shape, .held = held, .k = complete_cluster(&q->cluster, flops)};
+    struct scaling s = {.run = {c, shape, held}};
     struct scaling_layout best, given;
     struct curve curve;
-    int rc = find_alone(&s);
+    int rc = complete_cluster(&s.k, q, c, flops);
+    if (rc == 0)
+        rc = find_alone(&s);
     if (rc == 0)
         rc = given_layout(&given, &s);
     if (rc == 0)
-        rc = scaling_best(&best, c, shape, held, &s.k);
+        rc = scaling_best(&best, &s.run, &s.k);
     if (rc != 0)
         return rc;
     say_cluster(&s);

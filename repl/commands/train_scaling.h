@@ -7,12 +7,14 @@
 
 struct scaling_request {
     struct cluster cluster; /* ranks 0: it is not asked for; 0 else: to be measured here */
-    const char *plot;       /* the file for the curve; NULL: the terminal; borrowed */
+    bool measures_disk;
+    const char *plot; /* the file for the curve; NULL: the terminal; borrowed */
 };
 
 /*
  * Take those of n words that are of a cluster (ranks, link, latency, disk, gflops, stream, memory,
- * plot), which leaves n others. link=auto is measured, by ranks 0 and 1. ERR_RANGE.
+ * plot), which leaves n others. link=auto is measured, by ranks 0 and 1; disk=auto, where the run
+ * would have its folder, when it is shown. ERR_RANGE.
  */
 int train_scaling_words(struct scaling_request *q, char **words, int *n);
 /* On other ranks, with the same words: what these measure together. */

@@ -39,6 +39,14 @@ out=$(plan ranks=1 $given)
 is "one process sends nothing" "" "$(sed -n '/^best layout/,/a step/p' <<<"$out" | grep -E 'gradients |weights|bubble|stages|sums')"
 has "without words of a cluster there is none" "" "$(plan | grep cluster)"
 
+# From disk, whose speed is measured where the run would have its folder.
+out=$(plan ranks=1 $given phased=on disk=auto folder=runs/one)
+is "the disk is measured" 1 "$(grep -cE '; disk: [0-9.]+ GB/s$' <<<"$out")"
+has "  a full one is said" "no room for " "$(ulimit -f 16; plan ranks=1 $given phased=on disk=auto folder=runs/one)"
+is "  where it leaves nothing" "" "$(ls -d runs 2>/dev/null)"
+waits() { plan ranks=1 $given phased=on gradient_blocks=1 disk=$1 | awk '/^  disk/ { print $2 }'; }
+is "  a slow one is waited for" yes "$(awk -v a="$(waits 0.001)" -v b="$(waits 0.01)" 'BEGIN { print(a > 9 * b && b > 1 ? "yes" : a " and " b) }')"
+
 has "a cluster has a link" "a cluster has ranks=N and link=GB/s, or link=auto under mpirun" "$(plan ranks=4)"
 has "and processes" "a cluster has ranks=N and link=GB/s" "$(plan link=4)"
 has "whole ones" "ranks must be a whole number" "$(plan ranks=2.5 link=1)"

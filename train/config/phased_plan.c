@@ -15,6 +15,7 @@ struct sizes {
     double input_slots, residual_slots;
     double outside_blocks;
     double walk;  /* of the optimizer's parts in memory */
+    bool twice;   /* it goes through them again, for the weights */
     double other; /* that is in memory anyway */
     int L, M;
 };
@@ -51,6 +52,7 @@ static int measure(struct sizes *z, const struct run_config *c, const struct con
     z->residual_slots = b.residuals_at_work;
     z->outside_blocks = b.outside;
     z->walk = (n < part ? n : part) * (moment + 2 * element);
+    z->twice = c->optimizer.kind == OPTIMIZER_LAMB;
     z->other = PROGRAM + model_bytes + (double)bytes.activations + (double)bytes.scratch +
                (double)bytes.logits + (double)bytes.embedding + (double)bytes.waiting +
                2 * (double)bytes.window;
@@ -74,10 +76,20 @@ static void count_traffic(struct phased_plan *p, const struct sizes *z)
     p->disk = z->moments + (weights > 0 ? z->L * z->layer + z->outside : 0) +
               (gradients > 0 ? z->L * z->layer + z->outside : 0) +
               (inputs > 0 ? (z->L + 1) * z->input : 0) + residuals + z->outside_blocks;
+    const double again = z->twice ? z->moments + weights + gradients : 0;
     p->read = z->moments + 3 * weights + 2 * gradients + 2 * inputs + (z->L + 1) * residuals +
-              z->outside_blocks;
+              z->outside_blocks + again;
     p->write =
         z->moments + weights + gradients + inputs + (z->L + 1) * residuals + z->outside_blocks;
+    const double input = inputs / (z->L + 1);
+    p->traffic = (struct phased_traffic){
+        .weights = z->layer,
+        .gradients = z->layer,
+        .forward = 2 * input,
+        .backward = input + 2 * residuals,
+        .loss = 3 * input + 2 * residuals + 2 * z->outside_blocks,
+        .optimizer = 2 * z->moments + 2 * weights + 2 * gradients + again,
+    };
 }
 
 int phased_plan(struct phased_plan *out, const struct run_config *c, const struct config *shape,

@@ -9,6 +9,15 @@
 #include "train/step/phased_memory.h"
 #include "train/step/weights_disk.h"
 
+/* What a step reads and writes, by when; in bytes. */
+struct phased_traffic {
+    double weights,
+        gradients; /* of a layer that is not kept: read in each direction; written back */
+    double forward,
+        backward; /* of each layer besides: inputs, and gradients of the residual stream */
+    double loss, optimizer; /* loss: with the gradients outside the layers, of several blocks */
+};
+
 struct phased_plan {
     bool streams;                 /* false: the run has its weights in memory */
     struct weights_place weights; /* both without a folder */
@@ -17,6 +26,7 @@ struct phased_plan {
     double all;         /* and of all else; in bytes */
     double disk;        /* room for the working files */
     double read, write; /* a step, in bytes */
+    struct phased_traffic traffic; /* the same */
 };
 
 /* A run of a resolved configuration, with its step's, beside a model that takes so many bytes.

@@ -20,7 +20,7 @@ double step_time_total(const struct step_time *t)
 }
 
 /* Of several processes none trains from disk. */
-static bool scaling_phased(const struct run_config *c, const struct scaling_layout *l)
+static bool trains_from_disk(const struct run_config *c, const struct scaling_layout *l)
 {
     return c->execution.phased && l->over.replicas * l->over.stages * l->over.tensor == 1;
 }
@@ -69,7 +69,7 @@ static double on_link(const struct cluster *k, double bytes, double messages)
 }
 
 static struct micro_seconds micro_seconds(const struct run_config *c, const struct config *shape,
-                                          double flops)
+                                          double flops, bool phased)
 {
     const struct training_section *t = &c->training;
     const bool frozen = c->lora.rank > 0;
@@ -80,7 +80,7 @@ static struct micro_seconds micro_seconds(const struct run_config *c, const stru
     struct micro_seconds out = {.head = tokens * head / flops,
                                 .layer = tokens * layers / shape->n_layer / flops};
     out.forward = out.layer / ways;
-    if (step_recomputed(&again, c->execution.recompute, shape->n_layer) == 0)
+    if (step_recomputed(&again, phased ? "all" : c->execution.recompute, shape->n_layer) == 0)
         out.again = tokens * speed_recompute_flops(shape, again) / flops;
     return out;
 }
@@ -170,9 +170,11 @@ static void reckon_state(const struct reckoning *r, struct step_time *out)
                                             &c->optimizer, (enum dtype)c->training.precision)));
     const double own = r->n / (r->l->zero > 0 ? r->l->over.replicas : 1);
     out->optimizer = own * (3 * r->each + 2 * moments) / r->k->stream;
+    if (c->optimizer.kind == OPTIMIZER_LAMB) /* moments first, then weights, by norms of updates */
+        out->optimizer += own * (3 * r->each + moments) / r->k->stream;
     out->optimizer += s.flops / r->l->over.stages / r->k->flops;
-    if (scaling_phased(c, r->l))
-        out->disk = 2 * own * moments / r->k->disk;
+    if (trains_from_disk(c, r->l) && c->lora.rank > 0)
+        out->disk = fmax(0, 2 * own * moments / r->k->disk - out->optimizer);
     if (c->checkpoint.save_every > 0)
         out->disk += (r->all * (r->each + moments)) / r->k->disk / c->checkpoint.save_every;
 }
@@ -188,9 +190,11 @@ static double most_params(const struct config *shape, const struct layout *l)
     return most / l->tensor;
 }
 
-int scaling_time(struct step_time *out, const struct run_config *c, const struct config *shape,
-                 const struct cluster *k, const struct scaling_layout *l)
+int scaling_time(struct step_time *out, const struct scaling_run *run, const struct cluster *k,
+                 const struct scaling_layout *l)
 {
+    const struct run_config *c = run->c;
+    const struct config *shape = run->shape;
     const int replicas = l->over.replicas;
     size_t n = (size_t)config_params(shape);
     int rc = check_layout(c, shape, l);
@@ -200,9 +204,11 @@ int scaling_time(struct step_time *out, const struct run_config *c, const struct
     if (rc != 0)
         return rc;
     const enum dtype dtype = c->lora.rank > 0 ? DTYPE_F32 : (enum dtype)c->training.precision;
-    const struct micro_seconds micro = micro_seconds(c, shape, k->flops);
+    const bool phased = trains_from_disk(c, l) && c->lora.rank == 0;
+    const struct micro_seconds micro = micro_seconds(c, shape, k->flops, phased);
     const struct reckoning r = {.work = {.c = c,
                                          .shape = shape,
+                                         .held = run->held,
                                          .k = k,
                                          .l = l,
                                          .micro = micro,
@@ -222,7 +228,7 @@ int scaling_time(struct step_time *out, const struct run_config *c, const struct
         return rc;
     reckon_exchange(&r, out);
     reckon_state(&r, out);
-    return 0;
+    return phased ? scaling_phased(out, &r.work) : 0;
 }
 
 /* "4,4,4" */
@@ -234,9 +240,10 @@ static void write_layers(char *out, size_t n, const struct layout *l)
         at += (size_t)snprintf(out + at, n - at, "%s%d", i > 0 ? "," : "", l->layers[i]);
 }
 
-int scaling_memory(double *out, const struct run_config *c, const struct config *shape,
-                   enum dtype held, const struct scaling_layout *l)
+int scaling_memory(double *out, const struct scaling_run *run, const struct scaling_layout *l)
 {
+    const struct run_config *c = run->c;
+    const struct config *shape = run->shape;
     struct run_config of_layout = *c; /* strings are borrowed */
     struct execution_section *e = &of_layout.execution;
     char list[4 * LAYOUT_MAX_STAGES] = "none";
@@ -252,13 +259,13 @@ int scaling_memory(double *out, const struct run_config *c, const struct config 
     e->tensor_parallel = l->over.tensor;
     e->replicas = l->over.replicas;
     e->zero = l->zero;
-    e->phased = scaling_phased(c, l);
+    e->phased = trains_from_disk(c, l);
     of_layout.training.gradient_blocks = l->blocks;
     if (run_config_replica(&of_layout) > 1) {
         run_config_step(&of_layout, shape, &step);
-        return run_config_device_most(out, &of_layout, shape, &step, held);
+        return run_config_device_most(out, &of_layout, shape, &step, run->held);
     }
-    if ((rc = run_config_memory(&m, &of_layout, shape, held)) != 0)
+    if ((rc = run_config_memory(&m, &of_layout, shape, run->held)) != 0)
         return rc;
     *out = m.of_layers + m.activations + m.rest;
     return 0;
@@ -271,7 +278,7 @@ int scaling_words(struct buf *out, const struct run_config *c, const struct scal
                         l->blocks);
     if (rc == 0 && l->over.tensor > 1)
         rc = buf_printf(out, " tensor_parallel=%d", l->over.tensor);
-    if (rc == 0 && c->execution.phased && !scaling_phased(c, l))
+    if (rc == 0 && c->execution.phased && !trains_from_disk(c, l))
         rc = buf_str(out, " phased=off");
     if (rc != 0 || l->over.stages == 1)
         return rc;

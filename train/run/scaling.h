@@ -15,12 +15,11 @@
 
 double step_time_total(const struct step_time *t);
 
-/* c resolved; ERR_RANGE: the layout is none of this run. */
-int scaling_time(struct step_time *out, const struct run_config *c, const struct config *shape,
-                 const struct cluster *k, const struct scaling_layout *l);
+/* ERR_RANGE: the layout is none of this run; ERR_NOMEM: its memory is too little for it. */
+int scaling_time(struct step_time *out, const struct scaling_run *run, const struct cluster *k,
+                 const struct scaling_layout *l);
 /* Bytes of the process that has most. */
-int scaling_memory(double *out, const struct run_config *c, const struct config *shape,
-                   enum dtype held, const struct scaling_layout *l);
+int scaling_memory(double *out, const struct scaling_run *run, const struct scaling_layout *l);
 /* The fewest gradient blocks of n replicas, not less than the run has; 0: it has too few
  * micro-batches for so many. */
 int scaling_blocks(const struct run_config *c, int replicas);
@@ -30,7 +29,7 @@ int scaling_blocks(const struct run_config *c, int replicas);
 int scaling_words(struct buf *out, const struct run_config *c, const struct scaling_layout *l);
 /* That of the least time that fits the memory; where none fits, that of the least memory.
  * ERR_RANGE: there is none for so many processes. */
-int scaling_best(struct scaling_layout *out, const struct run_config *c, const struct config *shape,
-                 enum dtype held, const struct cluster *k);
+int scaling_best(struct scaling_layout *out, const struct scaling_run *run,
+                 const struct cluster *k);
 
 #endif

@@ -6,9 +6,7 @@
 
 /* The best so far. */
 struct search {
-    const struct run_config *c;
-    const struct config *shape;
-    enum dtype held;
+    const struct scaling_run *run;
     const struct cluster *k;
     struct scaling_layout best;
     double time_s, bytes; /* of it; INFINITY: none yet */
@@ -26,13 +24,13 @@ static int try_layout(struct search *s, const struct scaling_layout *l)
     struct step_time t;
     double bytes;
     const bool fits = s->bytes <= s->k->memory;
-    int rc = scaling_time(&t, s->c, s->shape, s->k, l);
+    int rc = scaling_time(&t, s->run, s->k, l);
     if (rc != 0)
         return rc;
     const double time_s = step_time_total(&t);
     if (fits && time_s >= s->time_s * (1 - 1e-9))
         return 0;
-    if ((rc = scaling_memory(&bytes, s->c, s->shape, s->held, l)) != 0)
+    if ((rc = scaling_memory(&bytes, s->run, l)) != 0)
         return rc;
     if (bytes > s->k->memory && bytes >= s->bytes)
         return 0;
@@ -45,7 +43,7 @@ static int try_layout(struct search *s, const struct scaling_layout *l)
 static int try_zeros(struct search *s, struct scaling_layout *l)
 {
     const bool whole = l->over.stages * l->over.tensor == 1,
-               undivided = s->c->lora.rank > 0 || is_muon(s->c);
+               undivided = s->run->c->lora.rank > 0 || is_muon(s->run->c);
     const int most = l->over.replicas == 1 || undivided ? 0 : whole ? 2 : 1;
     int rc = 0;
     for (l->zero = 0; l->zero <= most && rc == 0; l->zero++)
@@ -87,10 +85,10 @@ static bool can_be_faster(const struct search *s, const struct layout *l, double
 /* As many layers for the first stage as for others, and as many as its head leaves time for. */
 static int try_stages(struct search *s, int stages, double alone_s)
 {
-    const int n = s->shape->n_layer, replicas = s->k->ranks / stages;
-    struct scaling_layout l = {.blocks = scaling_blocks(s->c, replicas)};
-    const double C = s->shape->n_embd, F = s->shape->n_inner,
-                 head = s->shape->n_vocab / (4 * C + 2 * F); /* in layers */
+    const int n = s->run->shape->n_layer, replicas = s->k->ranks / stages;
+    struct scaling_layout l = {.blocks = scaling_blocks(s->run->c, replicas)};
+    const double C = s->run->shape->n_embd, F = s->run->shape->n_inner,
+                 head = s->run->shape->n_vocab / (4 * C + 2 * F); /* in layers */
     const int even = n / stages, left = (int)floor((n + head) / stages - head + 0.5),
               lighter = left > 0 ? left : 0;
     layout_init(&l.over, n, replicas);
@@ -111,21 +109,22 @@ static int try_stages(struct search *s, int stages, double alone_s)
 static int try_tensor(struct search *s, int tensor)
 {
     const int replicas = s->k->ranks / tensor;
-    struct scaling_layout l = {.blocks = scaling_blocks(s->c, replicas)};
-    layout_init(&l.over, s->shape->n_layer, replicas);
+    struct scaling_layout l = {.blocks = scaling_blocks(s->run->c, replicas)};
+    layout_init(&l.over, s->run->shape->n_layer, replicas);
     l.over.tensor = tensor;
     return try_zeros(s, &l);
 }
 
 static bool is_divided(const struct search *s, int by)
 {
-    return s->k->ranks % by == 0 && scaling_blocks(s->c, s->k->ranks / by) > 0;
+    return s->k->ranks % by == 0 && scaling_blocks(s->run->c, s->k->ranks / by) > 0;
 }
 
-int scaling_best(struct scaling_layout *out, const struct run_config *c, const struct config *shape,
-                 enum dtype held, const struct cluster *k)
+int scaling_best(struct scaling_layout *out, const struct scaling_run *run, const struct cluster *k)
 {
-    struct search s = {c, shape, held, k, .time_s = INFINITY, .bytes = INFINITY};
+    const struct run_config *c = run->c;
+    const struct config *shape = run->shape;
+    struct search s = {run, k, .time_s = INFINITY, .bytes = INFINITY};
     /* An adapter is trained with the whole model in each process. */
     const bool whole = c->lora.rank > 0;
     const int most_stages = whole ? 1 : shape->n_layer + 1,
@@ -138,7 +137,7 @@ int scaling_best(struct scaling_layout *out, const struct run_config *c, const s
     layout_init(&one.over, shape->n_layer, 1);
     one.zero = 0;
     one.blocks = c->training.gradient_blocks;
-    int rc = scaling_time(&alone, c, shape, k, &one);
+    int rc = scaling_time(&alone, run, k, &one);
     for (int n = 1; n <= most_stages && n <= k->ranks && rc == 0; n++)
         if (is_divided(&s, n))
             rc = try_stages(&s, n, alone.compute);

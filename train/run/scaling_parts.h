@@ -7,10 +7,17 @@
 #include "train/config/plan.h"
 #include "train/parallel/layout.h"
 
+/* A run that is planned. */
+struct scaling_run {
+    const struct run_config *c; /* resolved */
+    const struct config *shape;
+    enum dtype held; /* of the model to talk to */
+};
+
 struct cluster {
     int ranks;
     double link, latency_s; /* bytes a second each way, of a process; INFINITY, 0: no cost */
-    double disk;            /* bytes a second */
+    double disk;            /* bytes a second, read and written together */
     double flops;           /* operations a second that a process reaches in training */
     double stream;          /* bytes of memory a second */
     double memory;          /* bytes of a process */
@@ -30,7 +37,7 @@ struct step_time {
     double gradients; /* to where they are added, and back where all keep them */
     double weights;   /* zero=1, 2: to all */
     double optimizer;
-    double disk; /* moments on disk, and the step's part of a checkpoint */
+    double disk; /* working files, while nothing is computed, and the step's part of a checkpoint */
     double sent; /* bytes that a process sends, or receives if these are more */
 };
 
@@ -46,6 +53,7 @@ struct micro_seconds {
 struct scaling_work {
     const struct run_config *c;
     const struct config *shape;
+    enum dtype held;
     const struct cluster *k;
     const struct scaling_layout *l;
     struct micro_seconds micro;
@@ -56,5 +64,8 @@ struct scaling_work {
 /* Each fills in compute, what it waits for, and what is sent. ERR_NOMEM. */
 int scaling_pipeline(struct step_time *out, const struct scaling_work *w);
 int scaling_tensor(struct step_time *out, const struct scaling_work *w);
+/* Of one process that trains from disk: what it waits for the disk, beside the time that compute
+ * and optimizer have already. ERR_NOMEM: its memory is too little. */
+int scaling_phased(struct step_time *out, const struct scaling_work *w);
 
 #endif

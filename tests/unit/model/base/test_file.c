@@ -105,6 +105,27 @@ static void folders_are_made_with_those_above(void **state)
     assert_ok(file_make_folder(deep));
 }
 
+static void part_is(const char *want, const char *path)
+{
+    char *there = file_part_there(path);
+    assert_string_equal(there, want);
+    mem_free(there);
+}
+
+static void the_part_of_a_path_that_is_there(void **state)
+{
+    (void)state;
+    const char *folder = scratch_path(scratch_of_process(), "there");
+    assert_ok(file_make_folder(folder));
+    char *deep = file_join(folder, "no/such/folder");
+    part_is(folder, deep);
+    part_is(folder, folder);
+    part_is(".", "");
+    part_is(".", "no-such-folder/x");
+    part_is("/", "/no-such-folder/x");
+    mem_free(deep);
+}
+
 static void files_are_compared_from_any_byte(void **state)
 {
     (void)state;
@@ -217,6 +238,7 @@ int main(void)
         cmocka_unit_test(reading_past_the_end_names_both_sizes),
         cmocka_unit_test(what_is_no_plain_file_is_refused),
         cmocka_unit_test(folders_are_made_with_those_above),
+        cmocka_unit_test(the_part_of_a_path_that_is_there),
         cmocka_unit_test(shown_text_is_cut_at_a_character),
         cmocka_unit_test(files_are_compared_from_any_byte),
         cmocka_unit_test(folders_list_their_entries_once),

@@ -2,6 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "model/base/err.h"
+#include "train/config/phased_plan.h"
 #include "train/config/resolve.h"
 #include "train/run/scaling.h"
 
@@ -24,6 +25,13 @@ static struct config shape_of(int n_layer)
     return shape;
 }
 
+static const struct scaling_run *run_of(const struct run_config *c, const struct config *shape)
+{
+    static struct scaling_run run;
+    run = (struct scaling_run){c, shape, DTYPE_F16};
+    return &run;
+}
+
 /* Layers as evenly divided as they can be. */
 static struct scaling_layout made(int replicas, int stages, int zero, int blocks, int n_layer)
 {
@@ -40,7 +48,7 @@ static int time_of(struct step_time *t, const struct run_config *c, const struct
                    const struct cluster *k, int replicas, int stages, int zero, int blocks)
 {
     const struct scaling_layout l = made(replicas, stages, zero, blocks, 12);
-    return scaling_time(t, c, shape, k, &l);
+    return scaling_time(t, run_of(c, shape), k, &l);
 }
 
 /* A step of 64 micro-batches of 1 x 128. */
@@ -142,11 +150,11 @@ static void a_head_is_among_the_work(void **state)
     init_run(&c, &shape);
     const double head = shape.n_vocab / (12.0 * shape.n_embd); /* in layers, about */
     assert_ok(time_of(&one, &c, &shape, &perfect, 1, 1, 0, 1));
-    assert_ok(scaling_time(&even, &c, &shape, &perfect, &l));
+    assert_ok(scaling_time(&even, run_of(&c, &shape), &perfect, &l));
     assert_true(fabs(even.compute / one.compute - (6 + head) / (12 + head)) < 0.02);
     l.over.layers[0] = 3;
     l.over.layers[1] = 9;
-    assert_ok(scaling_time(&lighter, &c, &shape, &perfect, &l));
+    assert_ok(scaling_time(&lighter, run_of(&c, &shape), &perfect, &l));
     assert_true(step_time_total(&lighter) < 0.85 * step_time_total(&even));
     run_config_release(&c);
 }
@@ -164,21 +172,21 @@ static void chunks_are_a_trade(void **state)
     shape.n_vocab = 1;
     k.ranks = 4;
     k.link = 1e9;
-    assert_ok(scaling_time(&once, &c, &shape, &k, &l));
+    assert_ok(scaling_time(&once, run_of(&c, &shape), &k, &l));
     l.over.chunks = 3;
-    assert_ok(scaling_time(&twice, &c, &shape, &k, &l));
+    assert_ok(scaling_time(&twice, run_of(&c, &shape), &k, &l));
     assert_true(twice.bubble < 0.5 * once.bubble);
     assert_true(fabs(twice.sent / once.sent - 3) < 1e-9);
     k.latency_s = 0.2 * once.compute / 64;
     struct step_time late;
-    assert_ok(scaling_time(&late, &c, &shape, &k, &l));
+    assert_ok(scaling_time(&late, run_of(&c, &shape), &k, &l));
     assert_true(late.stages > twice.stages);
     /* It is proposed where a pipeline is, and the link is good. */
     double bytes;
     k.latency_s = 0;
     k.flops = 1e9;
-    assert_ok(scaling_best(&l, &c, &shape, DTYPE_F16, &k));
-    assert_ok(scaling_memory(&bytes, &c, &shape, DTYPE_F16, &l));
+    assert_ok(scaling_best(&l, run_of(&c, &shape), &k));
+    assert_ok(scaling_memory(&bytes, run_of(&c, &shape), &l));
     run_config_release(&c);
 }
 
@@ -192,17 +200,17 @@ static void shards_share_a_micro_batch(void **state)
     struct cluster k = perfect;
     (void)state;
     init_run(&c, &shape);
-    assert_ok(scaling_time(&one, &c, &shape, &perfect, &l));
+    assert_ok(scaling_time(&one, run_of(&c, &shape), &perfect, &l));
     for (int n = 2; n <= 4; n += 2) {
         l.over.tensor = n;
-        assert_ok(scaling_time(&t, &c, &shape, &perfect, &l));
+        assert_ok(scaling_time(&t, run_of(&c, &shape), &perfect, &l));
         assert_true(fabs(t.compute * n / one.compute - 1) < 0.02);
         assert_true(t.sums > 0 && t.sums < t.compute);
         /* Of 12 layers' sums a process sends six times [128,768] floats: 1 + 1 + 1 + 3 rounds. */
         assert_true(t.sent > 64 * 12 * 6 * 4.0 * 128 * 768 &&
                     t.sent < 2 * 64 * 12 * 6 * 4.0 * 128 * 768);
         k.link = 1e9;
-        assert_ok(scaling_time(&slow, &c, &shape, &k, &l));
+        assert_ok(scaling_time(&slow, run_of(&c, &shape), &k, &l));
         assert_true(slow.sums > t.sums + 0.5 * t.sent / 1e9);
     }
     run_config_release(&c);
@@ -227,9 +235,9 @@ static void inputs_in_parts_cost_their_bytes(void **state)
         const double each = half ? 2 : 4, more = 64 * 12 * each * 128 * 768 * 2 / 3;
         c.training.precision = half ? DTYPE_F16 : DTYPE_F32;
         c.execution.rts_activations = false;
-        assert_ok(scaling_time(&t, &c, &shape, &k, &l));
+        assert_ok(scaling_time(&t, run_of(&c, &shape), &k, &l));
         c.execution.rts_activations = true;
-        assert_ok(scaling_time(&parts, &c, &shape, &k, &l));
+        assert_ok(scaling_time(&parts, run_of(&c, &shape), &k, &l));
         assert_true(fabs(parts.sent - t.sent - more) < 1);
         assert_true(parts.compute == t.compute && parts.sums > t.sums + 0.5 * more / k.link);
     }
@@ -302,7 +310,7 @@ static void memory_is_what_is_allocated(void **state)
         want += 2 * 4 * 4 * part + (40 << 20);
         if (zero == 2) /* 60 of 64 blocks: 32 + 16 + 8 + 4 */
             want += 4 * n * 4 / 4;
-        assert_ok(scaling_memory(&got, &c, &shape, DTYPE_F16, &l));
+        assert_ok(scaling_memory(&got, run_of(&c, &shape), &l));
         assert_true(fabs(got - want) < 16);
     }
     run_config_release(&c);
@@ -320,18 +328,18 @@ static void the_best_fits(void **state)
     k.ranks = 8;
     k.link = 1e9;
     k.stream = 1e10;
-    assert_ok(scaling_best(&l, &c, &shape, DTYPE_F16, &k));
+    assert_ok(scaling_best(&l, run_of(&c, &shape), &k));
     assert_int_equal(l.over.replicas * l.over.stages * l.over.tensor, 8);
     assert_int_equal(l.over.stages, 1);
     assert_true(l.zero > 0);
-    assert_ok(scaling_memory(&bytes, &c, &shape, DTYPE_F16, &l));
+    assert_ok(scaling_memory(&bytes, run_of(&c, &shape), &l));
     /* With less memory than that, another is chosen that fits. */
     k.memory = 0.9 * bytes;
-    assert_ok(scaling_best(&l, &c, &shape, DTYPE_F16, &k));
-    assert_ok(scaling_memory(&least, &c, &shape, DTYPE_F16, &l));
+    assert_ok(scaling_best(&l, run_of(&c, &shape), &k));
+    assert_ok(scaling_memory(&least, run_of(&c, &shape), &l));
     assert_true(least <= k.memory);
     k.ranks = 127; /* neither windows nor layers are divided so */
-    assert_int_equal(scaling_best(&l, &c, &shape, DTYPE_F16, &k), ERR_RANGE);
+    assert_int_equal(scaling_best(&l, run_of(&c, &shape), &k), ERR_RANGE);
     assert_int_equal(scaling_blocks(&c, 65), 0);
     c.training.gradient_blocks = 3;
     assert_int_equal(scaling_blocks(&c, 1), 4);
@@ -362,7 +370,7 @@ static void muon_is_not_divided(void **state)
     k.ranks = 8;
     k.link = 1e9;
     k.stream = 1e10;
-    assert_ok(scaling_best(&l, &c, &shape, DTYPE_F16, &k));
+    assert_ok(scaling_best(&l, run_of(&c, &shape), &k));
     assert_true(l.over.replicas * l.over.stages == 8 && l.over.tensor == 1 && l.zero == 0);
     run_config_release(&c);
 }
@@ -389,8 +397,8 @@ static void several_have_all_in_memory(void **state)
         for (int i = 0; i < 2; i++) {
             const struct scaling_layout l = made(i + 1, 1, 0, 64, 12);
             c.execution.phased = phased;
-            assert_ok(scaling_time(&t[phased][i], &c, &shape, &k, &l));
-            assert_ok(scaling_memory(&bytes[phased][i], &c, &shape, DTYPE_F16, &l));
+            assert_ok(scaling_time(&t[phased][i], run_of(&c, &shape), &k, &l));
+            assert_ok(scaling_memory(&bytes[phased][i], run_of(&c, &shape), &l));
         }
     assert_true(t[0][0].disk == 0 && t[1][0].disk > 0 && bytes[1][0] < bytes[0][0]);
     assert_true(t[1][1].disk == 0 && bytes[1][1] == bytes[0][1]);
@@ -400,6 +408,43 @@ static void several_have_all_in_memory(void **state)
     assert_string_equal(buf_text(&words), "replicas=2 zero=0 gradient_blocks=64 phased=off");
     buf_release(&words);
     run_config_release(&c);
+}
+
+/* All that a step from disk reads and writes is waited for where nothing else takes time, whatever
+ * stays in memory; and nothing is where computation takes longer. */
+static void a_step_from_disk_waits_for_it(void **state)
+{
+    static const char *const runs[] = {"optimizer=adamw", "optimizer=lamb"};
+    const struct scaling_layout l = made(1, 1, 0, 64, 12), whole = made(1, 1, 0, 1, 12);
+    (void)state;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+        for (int tenths = 0; tenths <= 60; tenths += tenths == 0 ? 20 : 1) {
+            struct run_config c;
+            struct config shape;
+            struct step_config step;
+            struct step_time t;
+            struct phased_plan p;
+            struct cluster k = perfect;
+            char word[32], *words[] = {word};
+            init_run(&c, &shape);
+            strcpy(word, runs[i]);
+            assert_ok(run_config_words(&c, words, 1));
+            c.execution.phased = true;
+            c.execution.memory = (float)tenths / 10;
+            run_config_step(&c, &shape, &step);
+            assert_ok(phased_plan(&p, &c, &shape, &step, (double)params_bytes(&shape, DTYPE_F16)));
+            k.flops = INFINITY;
+            k.disk = 1e9;
+            assert_ok(scaling_time(&t, run_of(&c, &shape), &k, &l));
+            assert_true(fabs(step_time_total(&t) * k.disk / (p.read + p.write) - 1) < 1e-9);
+            /* A layer reads and writes 57 MB at most, and computes 3e11 operations and more. */
+            k.flops = 1e12;
+            k.stream = 1e9;                 /* of more than goes to the disk */
+            c.training.gradient_blocks = 1; /* of others the embeddings' gradients go there */
+            assert_ok(scaling_time(&t, run_of(&c, &shape), &k, &whole));
+            assert_true(t.disk == 0 && t.optimizer > 0);
+            run_config_release(&c);
+        }
 }
 
 /* What it proposes is what a run takes. */
@@ -425,10 +470,10 @@ static void a_layout_is_settings(void **state)
     k.memory = 1; /* none fits: that of the least memory */
     for (k.ranks = 2; k.ranks <= 48; k.ranks += k.ranks) {
         c.lora.rank = 0;
-        assert_ok(scaling_best(&l, &c, &shape, DTYPE_F16, &k));
+        assert_ok(scaling_best(&l, run_of(&c, &shape), &k));
         assert_true(l.over.stages == 1 || l.zero < 2);
         c.lora.rank = 4;
-        assert_ok(scaling_best(&l, &c, &shape, DTYPE_F16, &k));
+        assert_ok(scaling_best(&l, run_of(&c, &shape), &k));
         assert_int_equal(l.over.stages, 1);
     }
     c.lora.rank = 0;
@@ -451,6 +496,7 @@ int main(void)
         cmocka_unit_test(muon_is_not_divided),
         cmocka_unit_test(a_layout_is_settings),
         cmocka_unit_test(several_have_all_in_memory),
+        cmocka_unit_test(a_step_from_disk_waits_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

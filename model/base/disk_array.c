@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WRITING = 2 /* sections that are written at once, at most */ };
-
 enum section_state { AWAY, READING, HERE, LEAVING };
 
 struct array_section {
@@ -24,7 +22,7 @@ struct disk_array {
     struct disk_queue *queue;
     struct array_section *sections; /* [n] */
     int n;
-    int leaving[WRITING], n_leaving; /* the oldest first */
+    int leaving[DISK_ARRAY_LEAVING], n_leaving; /* the oldest first */
     int error;
     char text[256];
 };
@@ -37,6 +35,22 @@ static bool keeps_all(const struct disk_array_config *c)
     return true;
 }
 
+/* Of each run of sections that come and go. */
+static void map_pages(struct disk_array *a)
+{
+    for (int i = 0, end; i < a->n; i = end + 1) {
+        for (end = i; end < a->n && !a->sections[end].kept; end++)
+            ;
+        if (i == end)
+            continue;
+        const size_t first = a->sections[i].first;
+        mem_map_small(a->data + first, a->sections[end - 1].last - first);
+        for (; i < end; i++)
+            mem_map_apart(a->data + a->sections[i].first,
+                          a->sections[i].last - a->sections[i].first, (size_t)a->n);
+    }
+}
+
 static int map_array(struct disk_array *a, const struct disk_array_config *c)
 {
     a->bytes = (size_t)disk_round(c->ends[c->n - 1]);
@@ -44,10 +58,7 @@ static int map_array(struct disk_array *a, const struct disk_array_config *c)
         return ERR_NOMEM;
     if (keeps_all(c))
         return 0;
-    for (int i = 0; i < a->n; i++)
-        if (!a->sections[i].kept)
-            mem_map_apart(a->data + a->sections[i].first,
-                          a->sections[i].last - a->sections[i].first, (size_t)a->n);
+    map_pages(a);
     int rc = disk_file_make(&a->file, c->folder, a->bytes);
     return rc == 0 ? 0 : err_wrap("cannot keep the %s on disk", c->what);
 }
@@ -232,7 +243,7 @@ void disk_array_leave(struct disk_array *a, int section, bool changed)
         forget_section(a, section);
         return;
     }
-    if (a->n_leaving == WRITING)
+    if (a->n_leaving == DISK_ARRAY_LEAVING)
         forget_oldest(a);
     start_transfer(a, section, true);
     s->state = LEAVING;

@@ -17,6 +17,9 @@
  */
 #include "model/base/disk_queue.h"
 
+/* Sections that were left and changed stay in memory until so many others of the array are. */
+enum { DISK_ARRAY_LEAVING = 2 };
+
 struct disk_array;
 struct disk_array_config {
     const char *what;         /* names it (mem_map) */

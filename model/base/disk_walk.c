@@ -48,6 +48,7 @@ static int make_array(const struct disk_walk *w, struct walked *a, const char *w
     a->bytes = (size_t)disk_round(w->ends[w->n_parts - 1] * a->size);
     if ((a->data = mem_map(what, a->bytes)) == NULL)
         return ERR_NOMEM;
+    mem_map_small(a->data, a->bytes);
     for (int i = 0; i < w->n_parts; i++) {
         const size_t first = i == 0 ? 0 : w->ends[i - 1] * a->size;
         mem_map_apart(a->data + first, w->ends[i] * a->size - first, (size_t)w->n_parts);

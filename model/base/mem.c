@@ -182,11 +182,10 @@ void mem_map_small(void *p, size_t bytes)
     advise_inside(p, bytes, PAGE, MADV_NOHUGEPAGE);
 }
 
-/* Each is one or two mappings more, of which Linux gives a process 65530. */
+/* Each is two mappings more, of which Linux gives a process 65530. */
 void mem_map_apart(void *p, size_t bytes, size_t n)
 {
     enum { HUGE_PAGE = 2 << 20, MOST = 4096 };
-    mem_map_small(p, bytes);
     if (n <= MOST)
         advise_inside(p, bytes, HUGE_PAGE, MADV_HUGEPAGE);
 }

@@ -32,8 +32,8 @@ void mem_unmap(void *p, size_t bytes);
 /* Without huge pages in a part of such a block, so that what is touched beside it takes no memory
  * there. */
 void mem_map_small(void *p, size_t bytes);
-/* One of n parts of such a block, which come and go: it has huge pages only where they lie in it as
- * a whole; none if there are very many parts. */
+/* One of n parts of such a block without huge pages, which come and go: with huge pages where a
+ * whole one fits inside the part; with none if there are very many parts. */
 void mem_map_apart(void *p, size_t bytes, size_t n);
 /* Zero such a block and give its memory back, as if it were new. */
 void mem_clear_map(void *p, size_t bytes);

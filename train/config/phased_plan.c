@@ -1,5 +1,6 @@
 #include "train/config/phased_plan.h"
 
+#include "model/base/disk_array.h"
 #include "model/base/err.h"
 #include "train/optim/optimizer.h"
 #include "train/step/step_memory.h"
@@ -13,7 +14,7 @@ struct sizes {
     double moments;         /* of all parameters */
     double input, residual; /* of one layer's micro-batches, of all micro-batches */
     double input_slots, residual_slots;
-    double outside_blocks;
+    double outside_blocks, outside_slots;
     double walk;  /* of the optimizer's parts in memory */
     bool twice;   /* it goes through them again, for the weights */
     double other; /* that is in memory anyway */
@@ -51,6 +52,7 @@ static int measure(struct sizes *z, const struct run_config *c, const struct con
     z->input_slots = b.inputs_at_work;
     z->residual_slots = b.residuals_at_work;
     z->outside_blocks = b.outside;
+    z->outside_slots = b.outside_at_work;
     z->walk = (n < part ? n : part) * (moment + 2 * element);
     z->twice = c->optimizer.kind == OPTIMIZER_LAMB;
     z->other = PROGRAM + model_bytes + (double)bytes.activations + (double)bytes.scratch +
@@ -67,27 +69,39 @@ static int keep_some(double *left, double each, int n)
     return fit;
 }
 
+static double room_on_disk(const struct sizes *z, bool weights, bool gradients, bool inputs,
+                           double residuals)
+{
+    const double block = z->L * z->layer + z->outside;
+    return z->moments + (weights ? block : 0) + (gradients ? block : 0) +
+           (inputs ? (z->L + 1) * z->input : 0) + residuals + z->outside_blocks;
+}
+
+/* What is written and wanted again while it is still on its way is not read (disk_array.h). The
+ * weights of the last layer stay from the forward to the backward; it is the first to be kept. */
 static void count_traffic(struct phased_plan *p, const struct sizes *z)
 {
-    const double weights = (z->L - p->weights.n_kept) * z->layer,
-                 gradients = (z->L - p->weights.n_gradients_kept) * z->layer,
-                 inputs = (z->L + 1 - p->place.n_inputs_kept) * z->input,
-                 residuals = p->place.residuals_kept ? 0 : z->residual;
-    p->disk = z->moments + (weights > 0 ? z->L * z->layer + z->outside : 0) +
-              (gradients > 0 ? z->L * z->layer + z->outside : 0) +
-              (inputs > 0 ? (z->L + 1) * z->input : 0) + residuals + z->outside_blocks;
-    const double again = z->twice ? z->moments + weights + gradients : 0;
-    p->read = z->moments + 3 * weights + 2 * gradients + 2 * inputs + (z->L + 1) * residuals +
-              z->outside_blocks + again;
+    const int away = z->L - p->weights.n_kept, gradients_away = z->L - p->weights.n_gradients_kept;
+    const bool read_soon = z->M > DISK_ARRAY_LEAVING;
+    const double inputs = z->input * (z->L + 1 - p->place.n_inputs_kept) / (z->L + 1),
+                 residuals = p->place.residuals_kept ? 0 : z->residual, weights = away * z->layer,
+                 gradients = gradients_away * z->layer,
+                 again = z->twice ? z->moments + weights + gradients : 0,
+                 stays = away == z->L ? z->layer : 0,
+                 outside = most(0, z->outside_blocks - DISK_ARRAY_LEAVING * z->outside);
+    p->disk = room_on_disk(z, away > 0, gradients_away > 0, inputs > 0, residuals);
+    p->read = z->moments + 3 * weights - stays + 2 * gradients +
+              (z->L + (read_soon ? z->L + 1 : 0)) * inputs +
+              (read_soon ? z->L + 1 : 0) * residuals + outside + again;
     p->write =
-        z->moments + weights + gradients + inputs + (z->L + 1) * residuals + z->outside_blocks;
-    const double input = inputs / (z->L + 1);
+        z->moments + weights + gradients + (z->L + 1) * (inputs + residuals) + z->outside_blocks;
     p->traffic = (struct phased_traffic){
         .weights = z->layer,
         .gradients = z->layer,
-        .forward = 2 * input,
-        .backward = input + 2 * residuals,
-        .loss = 3 * input + 2 * residuals + 2 * z->outside_blocks,
+        .forward = (read_soon ? 2 : 1) * inputs,
+        .backward = inputs + (read_soon ? 2 : 1) * residuals - stays / z->L,
+        .loss = (read_soon ? inputs : 0) + residuals + z->outside_blocks,
+        .alone = inputs + (read_soon ? residuals : 0) + outside,
         .optimizer = 2 * z->moments + 2 * weights + 2 * gradients + again,
     };
 }
@@ -103,8 +117,8 @@ int phased_plan(struct phased_plan *out, const struct run_config *c, const struc
     if (rc != 0)
         return rc;
     const double limit = (double)c->execution.memory * 1e9;
-    const double work =
-        most(z.walk, (WEIGHT_SLOTS + GRADIENT_SLOTS) * z.layer + z.input_slots + z.residual_slots);
+    const double work = most(z.walk, (WEIGHT_SLOTS + GRADIENT_SLOTS) * z.layer + z.input_slots +
+                                         z.residual_slots + z.outside_slots);
     const double least = 2 * z.outside + work;
     double left = limit - z.other - least;
     if (limit > 0 && left < 0)

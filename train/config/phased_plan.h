@@ -9,13 +9,17 @@
 #include "train/step/phased_memory.h"
 #include "train/step/weights_disk.h"
 
-/* What a step reads and writes, by when; in bytes. */
+/* What a step reads and writes together, by when; in bytes. */
 struct phased_traffic {
-    double weights,
-        gradients; /* of a layer that is not kept: read in each direction; written back */
-    double forward,
-        backward; /* of each layer besides: inputs, and gradients of the residual stream */
-    double loss, optimizer; /* loss: with the gradients outside the layers, of several blocks */
+    /* Of a layer that is not kept: read in each direction; written in the backward. */
+    double weights;
+    double gradients;
+    /* Of each layer besides, as a mean: inputs, and gradients of the residual stream. */
+    double forward;
+    double backward;
+    double loss;  /* of the same, and the gradients outside the layers, where blocks are several */
+    double alone; /* of the embeddings, while hardly anything is computed */
+    double optimizer;
 };
 
 struct phased_plan {
@@ -26,7 +30,7 @@ struct phased_plan {
     double all;         /* and of all else; in bytes */
     double disk;        /* room for the working files */
     double read, write; /* a step, in bytes */
-    struct phased_traffic traffic; /* the same */
+    struct phased_traffic traffic;
 };
 
 /* A run of a resolved configuration, with its step's, beside a model that takes so many bytes.

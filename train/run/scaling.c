@@ -169,12 +169,13 @@ static void reckon_state(const struct reckoning *r, struct step_time *out)
              : (double)(sizeof(float) + dtype_bytes(optimizer_moment(
                                             &c->optimizer, (enum dtype)c->training.precision)));
     const double own = r->n / (r->l->zero > 0 ? r->l->over.replicas : 1);
-    out->optimizer = own * (3 * r->each + 2 * moments) / r->k->stream;
-    if (c->optimizer.kind == OPTIMIZER_LAMB) /* moments first, then weights, by norms of updates */
-        out->optimizer += own * (3 * r->each + moments) / r->k->stream;
+    /* LAMB goes twice through all: for moments and norms, then for weights. */
+    const bool lamb = c->optimizer.kind == OPTIMIZER_LAMB;
+    out->optimizer =
+        own * (lamb ? 4 * r->each + 3 * moments : 3 * r->each + 2 * moments) / r->k->stream;
     out->optimizer += s.flops / r->l->over.stages / r->k->flops;
     if (trains_from_disk(c, r->l) && c->lora.rank > 0)
-        out->disk = fmax(0, 2 * own * moments / r->k->disk - out->optimizer);
+        out->disk = fmax(0, (lamb ? 3 : 2) * own * moments / r->k->disk - out->optimizer);
     if (c->checkpoint.save_every > 0)
         out->disk += (r->all * (r->each + moments)) / r->k->disk / c->checkpoint.save_every;
 }

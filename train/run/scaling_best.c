@@ -137,7 +137,10 @@ int scaling_best(struct scaling_layout *out, const struct scaling_run *run, cons
     layout_init(&one.over, shape->n_layer, 1);
     one.zero = 0;
     one.blocks = c->training.gradient_blocks;
-    int rc = scaling_time(&alone, run, k, &one);
+    /* Stages and shards are not trained from disk. */
+    struct run_config in_memory = *c; /* strings are borrowed */
+    in_memory.execution.phased = false;
+    int rc = scaling_time(&alone, &(struct scaling_run){&in_memory, shape, run->held}, k, &one);
     for (int n = 1; n <= most_stages && n <= k->ranks && rc == 0; n++)
         if (is_divided(&s, n))
             rc = try_stages(&s, n, alone.compute);

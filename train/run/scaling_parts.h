@@ -37,7 +37,7 @@ struct step_time {
     double gradients; /* to where they are added, and back where all keep them */
     double weights;   /* zero=1, 2: to all */
     double optimizer;
-    double disk; /* working files, while nothing is computed, and the step's part of a checkpoint */
+    double disk; /* waiting for working files, and the step's part of a checkpoint */
     double sent; /* bytes that a process sends, or receives if these are more */
 };
 
@@ -64,8 +64,8 @@ struct scaling_work {
 /* Each fills in compute, what it waits for, and what is sent. ERR_NOMEM. */
 int scaling_pipeline(struct step_time *out, const struct scaling_work *w);
 int scaling_tensor(struct step_time *out, const struct scaling_work *w);
-/* Of one process that trains from disk: what it waits for the disk, beside the time that compute
- * and optimizer have already. ERR_NOMEM: its memory is too little. */
+/* Of one process that trains from disk: how long it waits for the disk beyond compute and
+ * optimizer, which out has. ERR_NOMEM: its memory is too little. */
 int scaling_phased(struct step_time *out, const struct scaling_work *w);
 
 #endif

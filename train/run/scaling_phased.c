@@ -21,7 +21,8 @@ static double wait_for_layers(const struct phased_plan *p, const struct scaling_
                  loss = n * w->micro.head;
     return wait_for(kept, forward, t->forward, w->k) +
            wait_for(L - kept, forward, t->forward + t->weights, w->k) +
-           wait_for(1, loss, t->loss, w->k) + wait_for(both, backward, t->backward, w->k) +
+           wait_for(1, loss, t->loss, w->k) + wait_for(1, 0, t->alone, w->k) +
+           wait_for(both, backward, t->backward, w->k) +
            wait_for(kept - both, backward, t->backward + t->gradients, w->k) +
            wait_for(L - kept, backward, t->backward + t->gradients + t->weights, w->k);
 }

@@ -136,17 +136,19 @@ void phased_free(struct phased_step *k)
 struct phased_bytes phased_bytes(const struct config *c, enum dtype dtype,
                                  const struct step_config *s, int micro_batches)
 {
-    enum { INPUTS = 5, RESIDUALS = 4 }; /* read, at work, and being written */
+    /* Read, at work, and being written. */
+    enum { INPUTS = 5, RESIDUALS = 4, OUTSIDE = 1 + DISK_ARRAY_LEAVING };
     const double row = (double)s->batch * s->length * c->n_embd, M = micro_batches,
                  L = c->n_layer + 1.0;
     const double input = row * (double)dtype_bytes(dtype), residual = row * sizeof(float);
     struct config none = *c;
     none.n_layer = 0;
     const double outside = (double)config_params(&none) * (double)dtype_bytes(dtype);
+    const int blocks = s->gradient_blocks > 1 ? s->gradient_blocks : 0;
     return (struct phased_bytes){.inputs = L * M * input,
                                  .residuals = M * residual,
-                                 .outside =
-                                     s->gradient_blocks > 1 ? s->gradient_blocks * outside : 0,
+                                 .outside = blocks * outside,
+                                 .outside_at_work = (blocks < OUTSIDE ? blocks : OUTSIDE) * outside,
                                  .inputs_at_work = (L * M < INPUTS ? L * M : INPUTS) * input,
                                  .residuals_at_work = (M < RESIDUALS ? M : RESIDUALS) * residual};
 }

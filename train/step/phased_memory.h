@@ -16,7 +16,7 @@ void phased_free(struct phased_step *k); /* accepts NULL */
 /* The room of arrays on disk, and what of them is in memory where none is kept, in bytes. */
 struct phased_bytes {
     double inputs, residuals, outside;
-    double inputs_at_work, residuals_at_work;
+    double inputs_at_work, residuals_at_work, outside_at_work;
 };
 struct phased_bytes phased_bytes(const struct config *c, enum dtype dtype,
                                  const struct step_config *s, int micro_batches);

@@ -70,6 +70,39 @@ static void double_all(struct array *t, bool back)
     }
 }
 
+/* Sections of several huge pages, which end within one: who touches all of one takes no memory of
+ * the other. */
+static void large_sections_take_their_own_memory(void **state)
+{
+    enum { LARGE = (8 << 20) + 12345 * 4, PAGE = 4096 };
+    static const size_t ends[] = {LARGE, 2 * (size_t)LARGE, 3 * (size_t)LARGE};
+    (void)state;
+    for (int kept = 0; kept < 2; kept++) {
+        const bool keeps[] = {false, false, kept != 0};
+        struct scratch s;
+        struct disk_queue *queue;
+        struct disk_array *a;
+        scratch_open(&s);
+        assert_ok(disk_queue_open(&queue));
+        const struct disk_array_config c = {"test", s.folder, queue, 3, ends, keeps};
+        assert_ok(disk_array_new(&a, &c));
+        char *x = disk_array_data(a);
+        assert_ok(disk_array_enter_zero(a, 1));
+        memset(x + LARGE, 1, LARGE);
+        assert_in_range(pages_in_memory(x, 3 * (size_t)LARGE / PAGE * PAGE), LARGE / PAGE,
+                        LARGE / PAGE + 2);
+        disk_array_leave(a, 1, true);
+        assert_ok(disk_array_flush(a));
+        assert_in_range(pages_in_memory(x, 3 * (size_t)LARGE / PAGE * PAGE), 0, 2);
+        assert_ok(disk_array_enter(a, 1));
+        for (size_t i = 0; i < LARGE; i++)
+            assert_true(x[LARGE + i] == 1);
+        disk_array_free(a);
+        disk_queue_close(queue);
+        scratch_close(&s);
+    }
+}
+
 static void check_all(struct array *t, uint32_t times)
 {
     uint32_t *got = mem_array(N, sizeof *got);
@@ -188,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sections_come_and_go), cmocka_unit_test(kept_sections_need_no_file),
-        cmocka_unit_test(walks_go_through_sections), cmocka_unit_test(faults_are_said)};
+        cmocka_unit_test(walks_go_through_sections), cmocka_unit_test(faults_are_said),
+        cmocka_unit_test(large_sections_take_their_own_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,15 +185,27 @@ void mem_map_small(void *p, size_t bytes)
 /* Each is two mappings more, of which Linux gives a process 65530. */
 void mem_map_apart(void *p, size_t bytes, size_t n)
 {
-    enum { HUGE_PAGE = 2 << 20, MOST = 4096 };
+    enum { MOST = 4096 };
     if (n <= MOST)
-        advise_inside(p, bytes, HUGE_PAGE, MADV_HUGEPAGE);
+        advise_inside(p, bytes, MEM_HUGE_PAGE, MADV_HUGEPAGE);
 }
 
 void mem_clear_map(void *p, size_t bytes)
 {
     if (madvise(p, bytes, MADV_DONTNEED) != 0)
         memset(p, 0, bytes);
+}
+
+void mem_clear_part(void *p, size_t bytes)
+{
+    char *at = p;
+    size_t before = (MEM_HUGE_PAGE - (uintptr_t)p % MEM_HUGE_PAGE) % MEM_HUGE_PAGE;
+    before = before < bytes ? before : bytes;
+    const size_t whole = (bytes - before) / MEM_HUGE_PAGE * MEM_HUGE_PAGE;
+    memset(at, 0, before);
+    if (whole > 0)
+        mem_clear_map(at + before, whole);
+    memset(at + before + whole, 0, bytes - before - whole);
 }
 
 size_t mem_heap_bytes(void)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define MEM_ALIGN 64
+#define MEM_HUGE_PAGE ((size_t)2 << 20)
 
 /* A block; of 0 bytes too, to be freed like any other. */
 void *mem_alloc(size_t bytes);
@@ -37,6 +38,10 @@ void mem_map_small(void *p, size_t bytes);
 void mem_map_apart(void *p, size_t bytes, size_t n);
 /* Zero such a block and give its memory back, as if it were new. */
 void mem_clear_map(void *p, size_t bytes);
+/* Zero a part of such a block, which is soon written again: the huge pages that lie wholly in it
+ * go back. What it has of others is set to zero, since a huge page of which some goes back falls
+ * apart into small ones for good. That is less than MEM_HUGE_PAGE at each end. */
+void mem_clear_part(void *p, size_t bytes);
 /* Call f for each block there is, in the order in which they were mapped. */
 void mem_each_map(void (*f)(void *user, const char *what, void *p, size_t bytes), void *user);
 

@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     PART = 1 << 18,  /* elements that move at once, where ranks are few */
@@ -253,20 +252,6 @@ static void end_part(struct reduce_scatter *r, const struct gradient_unit *u, si
                    node_part(r, f, p->stack[i], at), n * dtype_bytes(r->dtype));
 }
 
-/* Zero, and whole pages go back to the system. */
-static void drop_unit(struct reduce_scatter *r, const struct gradient_unit *u)
-{
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE), each = dtype_bytes(r->dtype);
-    char *at = r->gradients + u->first * each;
-    size_t bytes = u->n * each, before = (page - (uintptr_t)at % page) % page;
-    before = before < bytes ? before : bytes;
-    const size_t whole = (bytes - before) / page * page;
-    memset(at, 0, before);
-    if (whole > 0)
-        mem_clear_map(at + before, whole);
-    memset(at + before + whole, 0, bytes - before - whole);
-}
-
 static void ship_unit(struct reduce_scatter *r, int64_t shipment)
 {
     const struct gradient_unit *u = &r->units[shipment % r->n_units];
@@ -281,7 +266,8 @@ static void ship_unit(struct reduce_scatter *r, int64_t shipment)
             end_part(r, u, k - 1);
     }
     if (world_rank() < r->plan.n)
-        drop_unit(r, u);
+        mem_clear_part(r->gradients + u->first * dtype_bytes(r->dtype),
+                       u->n * dtype_bytes(r->dtype));
 }
 
 /* Those that have been given; the lock is held. */

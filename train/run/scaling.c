@@ -115,10 +115,24 @@ static int count_nodes(int blocks, int replicas, int *all)
     return most;
 }
 
+/* What messages of so many bytes take of the memory of a process that sends and receives them,
+ * beside the link: each is copied once at both ends. */
+static double copied(const struct cluster *k, double sent, double received)
+{
+    return 2 * (sent + received) / k->stream;
+}
+
+/* To add so many bytes to as many. */
+static double added(const struct cluster *k, double bytes)
+{
+    return 3 * bytes / k->stream;
+}
+
 /*
  * zero=2: each block's on their way while layers beneath, and the next block, are computed. What
  * lies outside the layers is whole last, the next block's loss waits for it, and its slices are
- * those of few processes, which then receive all that is theirs.
+ * those of few processes, which then receive all that is theirs. Copies and sums take the cores'
+ * time from the layers, and a block begins in memory that the system clears.
  */
 static void reckon_scatter(const struct reckoning *r, struct step_time *out)
 {
@@ -132,6 +146,8 @@ static void reckon_scatter(const struct reckoning *r, struct step_time *out)
     const double late = fmin(1, outside * replicas) * once, micro = r->micro_s;
     out->gradients = (w->rounds - 1) * fmax(fmax(0, once - w->of_block * micro), late - micro / 3) +
                      fmax(late, once - 2 * micro / 3);
+    out->gradients += w->rounds * (copied(r->k, bytes, bytes) + added(r->k, bytes) +
+                                   2 * r->n * r->each / r->k->stream);
     out->sent += w->rounds * bytes;
 }
 
@@ -148,12 +164,14 @@ static void reckon_exchange(const struct reckoning *r, struct step_time *out)
         const int nodes = count_nodes(r->l->blocks, replicas, &all);
         const double sends = nodes * slice * (replicas - 1), receives = (all - nodes) * slice;
         const double bytes = fmax(sends, receives);
-        out->gradients += on_link(r->k, bytes, replicas - 1);
+        out->gradients += on_link(r->k, bytes, replicas - 1) + copied(r->k, sends, receives) +
+                          added(r->k, receives);
         out->sent += bytes;
     }
     /* Sums, or weights, of which nothing is rounded. */
     const double spread = r->n * (r->l->zero > 0 ? r->each : r->sent) * rest;
-    *(r->l->zero > 0 ? &out->weights : &out->gradients) += on_link(r->k, spread, replicas - 1);
+    *(r->l->zero > 0 ? &out->weights : &out->gradients) +=
+        on_link(r->k, spread, replicas - 1) + copied(r->k, spread, spread);
     out->sent += spread;
 }
 

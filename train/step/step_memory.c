@@ -191,14 +191,18 @@ static void size_blocks(struct step *x)
     b->n_waiting = x->config.taken ? 0 : gradient_blocks_waiting(b->n, b->first, b->last);
 }
 
-/* Of those that are taken at each micro-batch, no more than these are there at once. */
-static size_t resident_gradients(const struct step *x, const struct config *c)
+/* Of those that are taken at each micro-batch, no more layers than these are there at once, and
+ * what mem_clear_part leaves at the ends of the others. */
+static size_t resident_gradients(const struct step *x, const struct config *c, enum dtype dtype)
 {
     struct config few = *c;
-    if (!x->config.taken || x->config.block_batches != 1 || c->n_layer <= GRADIENTS_PENDING + 1)
+    const int others = c->n_layer - GRADIENTS_PENDING - 1;
+    if (!x->config.taken || x->config.block_batches != 1 || others <= 0)
         return x->n_trainable;
     few.n_layer = GRADIENTS_PENDING + 1;
-    return (size_t)config_params(&few);
+    const size_t n =
+        (size_t)config_params(&few) + (size_t)others * MEM_HUGE_PAGE / dtype_bytes(dtype);
+    return n < x->n_trainable ? n : x->n_trainable;
 }
 
 /* Of a step larger than memory: blocks wait layer by layer, or outside the layers. */
@@ -230,7 +234,8 @@ static void size_step(struct step *x, const struct config *c, enum dtype dtype)
     size_t forward = rows * (2 * (size_t)c->n_embd + (size_t)c->n_inner) * sizeof(float);
     x->bytes = (struct step_bytes){
         .activations = activations.used,
-        .gradients = resident_gradients(x, c) * dtype_bytes(adapted ? DTYPE_F32 : dtype),
+        .gradients = resident_gradients(x, c, adapted ? DTYPE_F32 : dtype) *
+                     dtype_bytes(adapted ? DTYPE_F32 : dtype),
         .scratch = scratch.used + forward,
         .logits = x->stage.ends
                       ? (size_t)x->loss.slice_rows * (size_t)x->loss.slice_columns * sizeof(float)

@@ -4,6 +4,8 @@
 #include "model/base/mem.h"
 #include "model/base/mem_use.h"
 
+#include <sys/mman.h>
+
 static void memory_is_zero_aligned_and_counted(void **state)
 {
     (void)state;
@@ -47,6 +49,45 @@ static void arena_counts_then_carves_the_same(void **state)
     mem_free(block);
 }
 
+/* How many pages of a block are in memory. */
+static size_t resident(void *p, size_t bytes)
+{
+    unsigned char pages[3 * 512];
+    size_t n = 0;
+    assert_true(bytes / 4096 <= sizeof pages);
+    assert_int_equal(mincore(p, bytes, pages), 0);
+    for (size_t i = 0; i < bytes / 4096; i++)
+        n += pages[i] & 1;
+    return n;
+}
+
+static void a_part_is_zero_and_its_whole_huge_pages_go_back(void **state)
+{
+    (void)state;
+    enum { HUGE = 3 };
+    const size_t bytes = (HUGE + 1) * MEM_HUGE_PAGE;
+    char *block = mem_map("test", bytes);
+    assert_non_null(block);
+    char *p = block + (MEM_HUGE_PAGE - (uintptr_t)block % MEM_HUGE_PAGE) % MEM_HUGE_PAGE;
+    const struct {
+        size_t first, last; /* of the part */
+        size_t kept;        /* pages */
+    } parts[] = {{MEM_HUGE_PAGE - 5, 2 * MEM_HUGE_PAGE + 7, (HUGE - 1) * 512},
+                 {0, HUGE * MEM_HUGE_PAGE, 0},
+                 {5, HUGE * MEM_HUGE_PAGE, 512},
+                 {5, 9, HUGE * 512},
+                 {5, MEM_HUGE_PAGE + 1, HUGE * 512}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        memset(p, 1, HUGE * MEM_HUGE_PAGE);
+        mem_clear_part(p + parts[i].first, parts[i].last - parts[i].first);
+        assert_int_equal(resident(p, HUGE * MEM_HUGE_PAGE), parts[i].kept);
+        for (size_t k = 0; k < HUGE * MEM_HUGE_PAGE; k++)
+            if ((p[k] == 0) != (k >= parts[i].first && k < parts[i].last))
+                fail_msg("part %zu: %d at %zu", i, p[k], k);
+    }
+    mem_unmap(block, bytes);
+}
+
 static size_t use_of(const char *what)
 {
     struct mem_use u;
@@ -82,6 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zero_aligned_and_counted),
         cmocka_unit_test(arena_counts_then_carves_the_same),
+        cmocka_unit_test(a_part_is_zero_and_its_whole_huge_pages_go_back),
         cmocka_unit_test(mapped_blocks_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -245,6 +245,29 @@ static void inputs_in_parts_cost_their_bytes(void **state)
     run_config_release(&c);
 }
 
+/* What is sent and received is copied, what is received added; zero=2 does so with each of 16 blocks,
+ * which begin in memory that is cleared. */
+static void a_message_goes_through_memory(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct step_time t;
+    struct cluster k = perfect;
+    const double gradients[3] = {8.25, 5.25, 16 * 7.25}, weights[3] = {0, 3, 3};
+    (void)state;
+    init_run(&c, &shape);
+    const double block = 4.0 * (double)config_params(&shape);
+    k.stream = 1e10;
+    for (int zero = 0; zero <= 2; zero++) {
+        assert_ok(time_of(&t, &c, &shape, &k, 4, 1, zero, 64));
+        assert_true(fabs(t.gradients - gradients[zero] * block / k.stream) < 1e-6);
+        assert_true(fabs(t.weights - weights[zero] * block / k.stream) < 1e-6);
+    }
+    assert_ok(time_of(&t, &c, &shape, &k, 1, 1, 0, 64));
+    assert_true(t.gradients == 0 && t.weights == 0);
+    run_config_release(&c);
+}
+
 /* Twice the bytes over half the link; zero=2 hides behind what is computed. */
 static void a_link_costs_its_bytes(void **state)
 {
@@ -510,6 +533,7 @@ int main(void)
         cmocka_unit_test(shards_share_a_micro_batch),
         cmocka_unit_test(inputs_in_parts_cost_their_bytes),
         cmocka_unit_test(a_link_costs_its_bytes),
+        cmocka_unit_test(a_message_goes_through_memory),
         cmocka_unit_test(memory_is_what_is_allocated),
         cmocka_unit_test(the_best_fits),
         cmocka_unit_test(muon_is_not_divided),

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# suite: long
 # seconds: 300
 # half_partials=on: sums of gradient blocks in 16 bits, the same for any number of processes.
 . "$(dirname "$0")/../cli/lib.sh.inc"

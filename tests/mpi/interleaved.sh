@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# suite: long
 # seconds: 600
 # A pipeline whose processes have several chunks of layers leaves what one process leaves, to the last bit.
 . "$(dirname "$0")/../cli/lib.sh.inc"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# suite: long
 # seconds: 300
 # Inputs of recomputed layers in parts: less memory, and to the last bit what one process leaves.
 . "$(dirname "$0")/../cli/lib.sh.inc"

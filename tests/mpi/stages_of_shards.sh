@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# suite: long
 # seconds: 900
 # Pipelines each of whose stages is several shards leave what one process leaves, to the last bit.
 . "$(dirname "$0")/../cli/lib.sh.inc"

@@ -85,7 +85,7 @@ TEST_LIBRARY  := $(OUT)/libtests.a
 TEST_PARTS    := $(OUT)/tests/parts/libparquet-glib.so
 
 all: $(BINARY) $(PARTS)
-ifeq ($(OUT),build/$(BUILD))
+ifeq ($(OUT),build/release)
 	@[ "$$(readlink prattle)" = $(BINARY) ] || ln -sfn $(BINARY) prattle
 endif
 

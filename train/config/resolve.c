@@ -118,6 +118,33 @@ static int common_divisor(int64_t accumulation, int blocks)
     return blocks;
 }
 
+/* Micro-batches of the size that nobody named are as small as gradient_blocks has them: the results
+ * are the same bits. */
+static void fit_micro_batches(struct run_config *c)
+{
+    struct training_section *t = &c->training;
+    if (!run_config_batches_follow(c) || t->global_batch_size % t->gradient_blocks != 0)
+        return;
+    t->micro_batch_size = run_config_micro_for(c, t->gradient_blocks);
+    t->gradient_accumulation = t->global_batch_size / t->micro_batch_size;
+}
+
+static int refuse_blocks(const struct run_config *c)
+{
+    const struct training_section *t = &c->training;
+    const int blocks = t->gradient_blocks;
+    const bool follow = run_config_batches_follow(c);
+    char batches[BATCHES_TEXT];
+    run_config_batches_for(batches, c, blocks);
+    err_set(ERR_RANGE,
+            "gradient_blocks is %d, and a step's %d windows in micro-batches of %d do not divide "
+            "into so many blocks:%s, or gradient_blocks=%d",
+            blocks, t->global_batch_size, t->micro_batch_size, batches,
+            nearest_divisor(follow ? t->global_batch_size : t->gradient_accumulation, blocks));
+    return RUN_BLAME(c, RUN_ROW(training.gradient_blocks), RUN_ROW(training.global_batch_size),
+                     RUN_ROW(training.micro_batch_size));
+}
+
 /* Of global_batch_size and gradient_accumulation the one given later decides; given
  * together they must agree. */
 static int resolve_batches(struct run_config *c)
@@ -129,6 +156,8 @@ static int resolve_batches(struct run_config *c)
     if (of_global == 0 && of_accumulation == 0)
         accumulation = 1;
     if (of_global > of_accumulation) {
+        if (run_config_batches_follow(c))
+            micro = t->micro_batch_size = run_config_micro_for(c, 1);
         if (t->global_batch_size % micro != 0) {
             err_set(ERR_RANGE,
                     "global_batch_size must be a multiple of micro_batch_size (%d), not %d",
@@ -159,18 +188,9 @@ static int resolve_batches(struct run_config *c)
     t->global_batch_size = (int)(micro * accumulation);
     if (settings_store_origin(&c->store, RUN_ROW(training.gradient_blocks)) == ORIGIN_PRESET)
         t->gradient_blocks = common_divisor(accumulation, t->gradient_blocks);
-    if (accumulation % t->gradient_blocks != 0) {
-        char batches[BATCHES_TEXT];
-        run_config_batches_for(batches, c, t->gradient_blocks);
-        err_set(
-            ERR_RANGE,
-            "gradient_blocks is %d, and a step's %d windows in micro-batches of %d do not divide "
-            "into so many blocks:%s%s gradient_blocks=%d",
-            t->gradient_blocks, t->global_batch_size, t->micro_batch_size, batches,
-            *batches == '\0' ? "" : ", or", nearest_divisor(accumulation, t->gradient_blocks));
-        return RUN_BLAME(c, RUN_ROW(training.gradient_blocks), RUN_ROW(training.global_batch_size),
-                         RUN_ROW(training.micro_batch_size));
-    }
+    fit_micro_batches(c);
+    if (t->gradient_accumulation % t->gradient_blocks != 0)
+        return refuse_blocks(c);
     return 0;
 }
 

@@ -169,18 +169,39 @@ static int refuse_phased(const struct run_config *c, const struct layout *l)
     return RUN_BLAME(c, RUN_ROW(execution.phased), RUN_ROW(execution.replicas));
 }
 
+bool run_config_batches_follow(const struct run_config *c)
+{
+    const struct settings_store *s = &c->store;
+    const enum origin accumulation =
+        settings_store_origin(s, RUN_ROW(training.gradient_accumulation));
+    return settings_store_origin(s, RUN_ROW(training.micro_batch_size)) <= ORIGIN_PRESET &&
+           accumulation <= ORIGIN_PRESET;
+}
+
+int run_config_micro_for(const struct run_config *c, int blocks)
+{
+    int micro = c->training.micro_batch_size;
+    while (c->training.global_batch_size / blocks % micro != 0)
+        micro--;
+    return micro;
+}
+
 const char *run_config_batches_for(char text[BATCHES_TEXT], const struct run_config *c, int blocks)
 {
     const struct training_section *t = &c->training;
-    const int windows = t->global_batch_size;
-    int micro = t->micro_batch_size;
+    const bool follow = run_config_batches_follow(c);
+    const int64_t unit = blocks * (follow ? 1LL : t->micro_batch_size);
     text[0] = '\0';
-    if (t->gradient_accumulation % blocks == 0 || windows % blocks != 0)
+    if (t->gradient_accumulation % blocks == 0 || (follow && t->global_batch_size % blocks == 0))
         return text;
-    while (windows / blocks % micro != 0)
-        micro--;
-    snprintf(text, BATCHES_TEXT, " micro_batch_size=%d gradient_accumulation=%d", micro,
-             windows / micro);
+    if (t->global_batch_size % blocks == 0) {
+        const int micro = run_config_micro_for(c, blocks);
+        snprintf(text, BATCHES_TEXT, " micro_batch_size=%d gradient_accumulation=%d", micro,
+                 t->global_batch_size / micro);
+    } else {
+        snprintf(text, BATCHES_TEXT, " global_batch_size=%lld",
+                 (long long)((t->global_batch_size / unit + 1) * unit));
+    }
     return text;
 }
 

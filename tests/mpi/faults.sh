@@ -100,6 +100,20 @@ is "one that is stopped ends the run" 1 $?
 has "  and is named" "rank 2 ($here) was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; \`prattle train resume" "$(cat err)"
 is "  nothing is left" "0 " "$(gone "$TMPDIR/stopped") $(left)"
 has "  the newest checkpoint is whole" "[finished at step" "$("$PRATTLE" train resume stopped budget_hours=1e-9 replicas=1)"
+# Rank 0, which the others miss, and which goes on when mpirun ends it: it says nothing of those that ended then.
+set -m # or it would be a background job, which Ctrl-C is not for
+start first elastic=on
+set +m
+until_newer first "" && find_processes
+stopped=${ranks[0]}
+kill -STOP "$stopped"
+for _ in $(seq 1000); do grep -q 'continues with' log || ! kill -0 $launcher 2>/dev/null && break; sleep 0.02; done
+until_newer first "$(newest first)"
+kill -INT $launcher; wait $launcher
+is "the first one stopped, too, and the others go on" "130 0" "$? $(gone "$TMPDIR/first")"
+has "  named as the one that was lost" \
+    "[rank 0 ($here) was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; continues with 2 processes from step" "$(cat log)"
+is "  and nobody else is" 1 "$(cat log err | grep -c 'was lost')"
 EXEC=exec many 2 bare micro_batch_size=2 save_every=20 log_every=100000 elastic=on >log 2>err &
 launcher=$!
 until_newer bare ""

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STRANGERS = 16, OTHERS = 3, BEAT = '.', BYE = 'b' };
+enum { STRANGERS = 16, OTHERS = 3, BEAT = '.', BYE = 'b', MISSED = 'm' };
 
 /* What a rank says first. */
 struct hello {
@@ -109,6 +109,9 @@ static void report_loss(struct heartbeat *h, int rank, enum heartbeat_end how)
     struct peer *p = &h->peers[rank];
     int n = 0;
     p->lost = true;
+    /* One that is stopped and goes on later learns that it was, before it misses others. */
+    if (how == HEARTBEAT_SILENT)
+        send_byte(p, MISSED);
     heartbeat_close(&p->fd);
     for (int i = 0; i < h->config.size; i++)
         n += h->peers[i].watched && !h->peers[i].said_bye &&
@@ -127,6 +130,8 @@ static void hear_peer(struct heartbeat *h, int rank)
     if (n > 0) {
         p->silent = 0;
         p->said_bye |= memchr(bytes, BYE, (size_t)n) != NULL;
+        if (p->watched && memchr(bytes, MISSED, (size_t)n) != NULL)
+            h->config.lost(h->config.user, h->config.rank, HEARTBEAT_MISSED, 1);
     } else if (p->said_bye || !p->watched) {
         heartbeat_close(&p->fd);
     } else {

@@ -12,14 +12,19 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 
-enum heartbeat_end { HEARTBEAT_ENDED, HEARTBEAT_SILENT };
+enum heartbeat_end {
+    HEARTBEAT_ENDED,
+    HEARTBEAT_SILENT,
+    HEARTBEAT_MISSED /* this rank itself was silent, and another has told of it */
+};
 
 struct heartbeat_config {
     int rank, size;
     int beat_ms, silent_ms; /* 0: BEAT_MS, SILENT_MS */
     /*
      * By the thread, once for each rank: `rank` has ended without saying so, or is silent; n of
-     * its host are silent now, itself included. Ranks other than 0 only hear of rank 0.
+     * its host are silent now, itself included. Ranks other than 0 only hear of rank 0, and of
+     * themselves, where they have been missed.
      */
     void (*lost)(void *user, int rank, enum heartbeat_end how, int n);
     bool (*same_host)(void *user, int rank, int other); /* NULL: all are of one */

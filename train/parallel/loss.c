@@ -20,6 +20,7 @@
  *   APART_MS      others that miss rank 0 say so one after another, so that one is enough
  *   BUSY_MS       rank 0 may still compute before it comes to wait, and only then saves
  *   ENDING_MS     no rank waits for another any more, but MPI's own end does
+ *   MISSED_MS     whoever misses this one, which was stopped and goes on, has said so then
  *   CUT_OFF_MS    what was said is on its way to mpirun, if there is one
  */
 enum {
@@ -28,6 +29,7 @@ enum {
     APART_MS = 1000,
     BUSY_MS = 600000,
     ENDING_MS = 3000,
+    MISSED_MS = FIRST_MS + 2 * APART_MS,
     CUT_OFF_MS = 1000
 };
 
@@ -112,6 +114,10 @@ static void end_daemon(void)
 static void note_loss(void *user, int rank, enum heartbeat_end how, int n)
 {
     (void)user;
+    if (how == HEARTBEAT_MISSED) { /* it is for those who miss this rank to say so, and to save */
+        poll(NULL, 0, MISSED_MS);
+        _exit(1);
+    }
     if (atomic_exchange(&watch.noted, true))
         return;
     if (watch.world.rank == 0) {

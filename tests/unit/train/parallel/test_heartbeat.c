@@ -33,7 +33,7 @@ static void note_loss(void *user, int rank, enum heartbeat_end how, int n)
 static void end_child(void *user, int rank, enum heartbeat_end how, int n)
 {
     (void)user, (void)n;
-    _exit(rank == 0 && how == HEARTBEAT_ENDED ? 7 : 8);
+    _exit(rank == 0 && how == HEARTBEAT_ENDED ? 7 : rank == 2 && how == HEARTBEAT_MISSED ? 9 : 8);
 }
 
 static void sleep_ms(int ms)
@@ -197,6 +197,25 @@ static void one_that_is_stopped_is_noticed(void **state)
     dismiss(&w, 2, 0);
     dismiss(&w, 3, 0);
     heartbeat_stop(w.first);
+}
+
+static void one_that_goes_on_learns_that_it_was_missed(void **state)
+{
+    struct crew w;
+    int status;
+    (void)state;
+    gather_crew(&w);
+    kill(w.pids[2], SIGSTOP);
+    wait_for_loss(1);
+    assert_int_equal(heard.how, HEARTBEAT_SILENT);
+    kill(w.pids[2], SIGCONT);
+    assert_int_equal(waitpid(w.pids[2], &status, 0), w.pids[2]);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 9);
+    close(w.tell[2]);
+    dismiss(&w, 1, 0);
+    dismiss(&w, 3, 0);
+    heartbeat_stop(w.first);
+    assert_int_equal(heard.n, 1);
 }
 
 /* Ranks 1 and 2 are of one host, 3 of another. */
@@ -397,6 +416,7 @@ int main(void)
         cmocka_unit_test(one_that_is_killed_is_noticed),
         cmocka_unit_test(one_that_ends_before_it_is_watched_is_noticed),
         cmocka_unit_test(one_that_is_stopped_is_noticed),
+        cmocka_unit_test(one_that_goes_on_learns_that_it_was_missed),
         cmocka_unit_test(others_of_its_host_are_counted),
         cmocka_unit_test(the_first_is_missed),
         cmocka_unit_test(strangers_are_turned_away),

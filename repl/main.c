@@ -139,11 +139,12 @@ static int run_command_line(struct repl *r, char **words, int n)
                                    of == NULL ? NULL : of->options, words, all);
         rc = typed_path_explain_option(rc, words, all);
     }
+    const struct command *c = rc == 0 && n > 0 ? command_find(words[0]) : NULL;
+    rc = processes_agree(rc, c == NULL ? "" : c->name);
     if (rc != 0)
         return rc;
     term_set_color(s->talk.color);
     wrap_switch(s->talk.wrap);
-    const struct command *c = n > 0 ? command_find(words[0]) : NULL;
     /* Rank 0 does for all what is not done together. */
     if (world_rank() > 0 && !is_for_all_ranks(r, c, words, n))
         return 0;
@@ -185,6 +186,7 @@ static int finish_output(void)
 int main(int argc, char **argv)
 {
     struct repl r;
+    char said[1024];
     choose_locale();
     signals_install();
     commands_use(command_table);
@@ -192,6 +194,7 @@ int main(int argc, char **argv)
     int rc = repl_init(&r);
     if (rc == 0)
         rc = run_command_line(&r, argv + 1, argc - 1);
+    snprintf(said, sizeof said, "%s", rc == 0 ? "" : err_text());
     if (processes_launched())
         processes_tell_end(rc);
     else
@@ -199,6 +202,7 @@ int main(int argc, char **argv)
     if (rc == 0)
         rc = finish_output();
     repl_release(&r);
+    rc = processes_end(rc, said);
     world_close();
     if (signals_leaving())
         return 128 + signals_leaving();

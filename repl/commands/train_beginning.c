@@ -51,7 +51,9 @@ static int launch_run(struct repl *r, const struct beginning *b, bool shell)
 static int begin_in_turn(struct repl *r, struct beginning *b)
 {
     int rc = world_rank() == 0 ? b->begin(r, b) : 0;
-    if ((rc = world_agree(rc)) == 0 && world_rank() > 0)
+    if ((rc = world_agree(rc)) != 0)
+        return rc;
+    if (world_rank() > 0)
         rc = b->begin(r, b);
     return b->launched != NULL ? rc : run_join(r->run, rc);
 }

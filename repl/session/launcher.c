@@ -54,7 +54,8 @@ struct launched {
     struct stream out, err;
     int interrupts;
     struct launcher_notes notes;
-    double over_s, last_s; /* when there was nothing more to come, and of mpirun; 0: not yet */
+    double over_s,
+        last_s; /* when there was nothing more to come, and of mpirun, or was to be; 0: not yet */
     /* What of the environment has been set for mpirun: networks, and how long ssh waits. */
     bool networks, patience;
 };
@@ -320,7 +321,9 @@ static void pass_interrupt(struct launched *l)
     if (!interrupt_pending())
         return;
     interrupt_clear();
-    kill(l->pid, ++l->interrupts <= 2 ? SIGUSR1 : SIGTERM);
+    l->interrupts++;
+    kill(l->pid, SIGCONT); /* one that is stopped would pass on nothing */
+    kill(l->pid, l->interrupts <= 2 ? SIGUSR1 : l->interrupts == 3 ? SIGTERM : SIGKILL);
 }
 
 static bool has_lasted(double *since_s, bool is, int seconds)
@@ -336,11 +339,12 @@ static bool has_lasted(double *since_s, bool is, int seconds)
  */
 static void end_in_time(struct launched *l)
 {
-    enum { PATIENCE_S = 15, SHORT_S = 3 };
+    enum { PATIENCE_S = 15, SHORT_S = 3, AT_ONCE = 3 /* interrupts */ };
     const struct launcher_notes *k = &l->notes;
     const bool is_late =
         has_lasted(&l->over_s, k->over || k->ended, k->end.silent ? SHORT_S : PATIENCE_S);
-    if (has_lasted(&l->last_s, k->last, SHORT_S) || (is_late && k->told))
+    if (has_lasted(&l->last_s, k->last || l->interrupts >= AT_ONCE, SHORT_S) ||
+        (is_late && k->told))
         kill(l->pid, SIGKILL);
 }
 

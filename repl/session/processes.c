@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "repl/session/repl.h"
 #include "repl/terminal/signals.h"
 #include "repl/terminal/term.h"
 #include "train/parallel/cleaner.h"
@@ -79,6 +80,31 @@ int processes_open(void)
     if (world_size() > 1 || processes_launched())
         signals_take(SIGUSR1);
     return rc;
+}
+
+/* Ranks that were given different words would wait for each other for ever. */
+int processes_agree(int rc, const char *command)
+{
+    char own[32] = "", first[32];
+    if ((rc = world_agree(rc)) != 0 || world_size() == 1)
+        return rc;
+    snprintf(own, sizeof own, "%s", command);
+    memcpy(first, own, sizeof first);
+    world_broadcast(first, sizeof first, 0);
+    if (strcmp(own, first) != 0)
+        rc = err_set(ERR_MISMATCH, "it has another command: %s, and rank 0 %s",
+                     *own == '\0' ? "prompts" : own, *first == '\0' ? "prompts" : first);
+    return world_agree(rc);
+}
+
+int processes_end(int rc, const char *said)
+{
+    if (world_size() == 1 || world_has_failed())
+        return rc;
+    const int all = world_agree(rc == 0 ? 0 : err_set(rc, "%s", said));
+    if (rc == 0)
+        repl_complain(all);
+    return all;
 }
 
 bool processes_for_prompt(void)

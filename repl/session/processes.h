@@ -22,6 +22,12 @@ enum { PROCESSES_LOST = '\x1d' };
 /* As world_open. What ranks print is plain, unless whoever launched them has said where it goes: a
  * launcher may give them a pseudo-terminal even where its own output is a file. */
 int processes_open(void);
+/* As world_agree, by all ranks once each has read its options: each has the same command, "" for
+ * prompts. ERR_MISMATCH */
+int processes_agree(int rc, const char *command);
+/* By all ranks when nothing of theirs is left, with what each ends with, and the sentence it said
+ * of it: an error that the others do not know of becomes that of all, and is said. */
+int processes_end(int rc, const char *said);
 /* Whether prattle has launched this rank, and at a prompt. */
 bool processes_launched(void);
 bool processes_for_prompt(void);

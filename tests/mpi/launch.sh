@@ -67,6 +67,12 @@ kill -INT $launcher; wait $launcher
 is "Ctrl-C ends it as one process" "130 0" "$? $(gone "$TMPDIR/int")"
 saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` continues from there\]$/\1/p' log)
 is "and is kept" "step-$(printf %06d "$saved")" "$(basename "$(ls -d int/step-* | tail -n 1)")"
+# An mpirun that is stopped passes nothing on: Ctrl-C lets it go on first.
+begin stopped replicas=2
+kill -STOP $mpirun
+kill -INT $launcher; wait $launcher
+is "nor does a stopped mpirun keep it" "130 0" "$? $(gone "$TMPDIR/stopped")"
+is "  and is kept" "step-$(printf %06d "$(sed -n 's/.*\[step \([0-9]*\) is saved; .*/\1/p' log)")" "$(newest stopped)"
 # One Ctrl-C comes to the processes one after another: what stops one does not stop the saving of the first.
 got=
 for pause in 0.05 0.1 0.2; do

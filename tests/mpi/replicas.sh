@@ -62,9 +62,9 @@ is "resumed by 3, 1 and 4 processes what 2 began" "$(digest whole)" "$(digest so
 
 # What is refused.
 has "more processes than blocks" \
-    "replicas must be at most gradient_blocks (2), not 3: with gradient_blocks=3 the results are the same for 1 to 3 replicas" \
+    "replicas must be at most gradient_blocks (2), not 3: with gradient_blocks=3 global_batch_size=18 the results are the same for 1 to 3 replicas" \
     "$(many 3 refused gradient_blocks=2 2>&1)"
-has "  or blocks into which a step does not go" "do not divide into so many blocks: gradient_blocks=4" \
+has "  or blocks into which a step does not go" "do not divide into so many blocks: global_batch_size=24, or gradient_blocks=4" \
     "$(many 2 refused micro_batch_size=4 gradient_blocks=3 2>&1)"
 has "  or than were started" "replicas is 4, but 2 processes have been started: leave it out" \
     "$(many 2 refused replicas=4 2>&1)"
@@ -78,6 +78,14 @@ both() { # SETTING SETTING: of two processes
 has "other settings" "its settings are others: learning_rate: 0.002, and on rank 0 learning_rate: 0.001" \
     "$(both learning_rate=1e-3 learning_rate=2e-3)"
 has "  and who has them" "rank 1 on $(hostname): " "$(both learning_rate=1e-3 learning_rate=2e-3)"
+has "a setting that there is not, by one of them" "rank 1 on $(hostname): there is no setting bogus" "$(both seed=1 bogus=1)"
+is "  or by the first" "there is no setting bogus; \`prattle help training\` lists them" "$(both bogus=1 seed=1)"
+has "  an option" "rank 1 on $(hostname): there is no setting bogus" "$(both seed=1 --bogus)"
+is "another command" "rank 1 on $(hostname): it has another command: eval, and rank 0 train" \
+    "$(mpirun --quiet --oversubscribe --bind-to none -np 1 "$PRATTLE" $(words refused) : \
+        -np 1 "$PRATTLE" eval text "$TEXT" --model $MODEL 2>&1)"
+has "hosts that mpirun knows nothing of" "hosts is set, but mpirun has started the processes" \
+    "$(STEPS=1 many 2 hosts hosts=nowhere 2>&1)"
 sed 's/fox/dog/' "$TEXT" >other.txt
 cp other.txt same.txt
 has "a file that one of them lacks" "rank 1 on $(hostname): " "$(both data=same.txt data=nowhere.txt)"

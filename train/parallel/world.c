@@ -30,6 +30,7 @@ static struct {
     struct transport t;
     struct rank_place *places; /* [size]; NULL: a world of one */
     int threads;
+    bool failed;          /* together (world_agree) */
     pthread_mutex_t lock; /* of calls of the transport */
 } world = {.t = {.size = 1}, .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -176,6 +177,7 @@ void world_close(void)
     mem_free(world.places);
     world.places = NULL;
     world.threads = 0;
+    world.failed = false;
     world.t = (struct transport){.size = 1};
 }
 
@@ -324,7 +326,13 @@ int world_agree(int rc)
     else
         world_send_whole(0, TAG_GATHER, &v, sizeof v);
     world_broadcast(&v, sizeof v, 0);
+    world.failed |= v.rc != 0;
     if (v.rc != 0 && v.rank != 0)
         return err_set(v.rc, "rank %d on %s: %s", v.rank, world_host(v.rank), v.sentence);
     return v.rc == 0 ? 0 : err_set(v.rc, "%s", v.sentence);
+}
+
+bool world_has_failed(void)
+{
+    return world.failed;
 }

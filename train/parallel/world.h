@@ -78,6 +78,8 @@ void world_all_gather(void *all, const void *own, size_t n);
  * ranks, and the rank and its host before the sentence where it is not this program's own.
  */
 int world_agree(int rc);
+/* Whether they did not. */
+bool world_has_failed(void);
 /* End all ranks at once. */
 void world_end_all(int status);
 

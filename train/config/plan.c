@@ -323,7 +323,8 @@ static size_t parameter_bytes(const struct run_config *c)
 static int print_copies(const struct run_config *c, const struct config *shape, struct buf *out)
 {
     char size[SIZE_TEXT];
-    const bool sent = c->execution.zero > 1 && c->execution.replicas > 1;
+    const bool sent = c->execution.zero > 1 && c->execution.replicas > 1 &&
+                      c->training.gradient_accumulation == c->training.gradient_blocks;
     const double gradients = (double)config_params(shape) *
                              (double)dtype_bytes((enum dtype)c->training.precision),
                  more = (double)tensor_copy_bytes(config_largest(shape)) - (sent ? gradients : 0);

@@ -252,6 +252,18 @@ static void end_part(struct reduce_scatter *r, const struct gradient_unit *u, si
                    node_part(r, f, p->stack[i], at), n * dtype_bytes(r->dtype));
 }
 
+/* Where the memory is wanted for others; else it stays, since to have it again takes longer than to
+ * set it to zero: most of all in virtual machines, whose hosts have it back by then. */
+static void clear_unit(struct reduce_scatter *r, const struct gradient_unit *u)
+{
+    const size_t each = dtype_bytes(r->dtype);
+    char *at = r->gradients + u->first * each;
+    if (r->most_pending > 0)
+        mem_clear_part(at, u->n * each);
+    else
+        memset(at, 0, u->n * each);
+}
+
 static void ship_unit(struct reduce_scatter *r, int64_t shipment)
 {
     const struct gradient_unit *u = &r->units[shipment % r->n_units];
@@ -266,8 +278,7 @@ static void ship_unit(struct reduce_scatter *r, int64_t shipment)
             end_part(r, u, k - 1);
     }
     if (world_rank() < r->plan.n)
-        mem_clear_part(r->gradients + u->first * dtype_bytes(r->dtype),
-                       u->n * dtype_bytes(r->dtype));
+        clear_unit(r, u);
 }
 
 /* Those that have been given; the lock is held. */

@@ -13,8 +13,8 @@
  * A block is given away in units: a layer as soon as its gradients are whole, from the last to the
  * first, and in the end what lies outside the layers. A thread of its own sends each unit to the
  * ranks of the slices and joins what it receives of all blocks of the round to the nodes of the
- * rounds before, in the tree's order. The memory of a unit that was sent goes back to the system
- * and is zero.
+ * rounds before, in the tree's order. The memory of a unit that was sent is zero, and may go back to
+ * the system.
  *
  * Functions are called by one thread at a time.
  */
@@ -36,7 +36,8 @@ struct reduce_scatter_shape {
     int n_units;
     const struct gradient_unit *units; /* [n_units], in the order in which they are given away;
                                           together all elements */
-    int most_pending; /* units that wait to be sent before await has the caller wait; 0: any */
+    int most_pending; /* units that wait to be sent before await has the caller wait, and the memory
+                         of those that were sent goes back to the system; 0: any, and it stays */
 };
 
 /* How many blocks a rank has, and which is its number i. */

@@ -118,7 +118,7 @@ void step_zero(struct step *x)
     if (!x->stage.alone) /* others' may have been anyone's memory */
         stage_drop_others(&x->own, x->gradients, x->n_trainable,
                           dtype_bytes(x->gradient_blocks.dtype));
-    if (x->config.taken)
+    if (x->config.taken && x->config.block_batches == 1) /* few at once */
         mem_clear_map(x->gradients, x->gradient_bytes);
     else if (x->bytes.gradients > 0)
         par_run(zero_share, x);

@@ -72,7 +72,7 @@ has "  an adapter's optimizer in parts" "zero is 1, but an adapter's optimizer i
     "$(many 2 refused zero=1 lora.rank=2 2>&1)"
 both() { # SETTING SETTING: of two processes
     rm -rf refused
-    mpirun --quiet --oversubscribe --bind-to none -np 1 "$PRATTLE" $(words refused) $1 : \
+    HWLOC_HIDE_ERRORS=2 mpirun --quiet --oversubscribe --bind-to none -np 1 "$PRATTLE" $(words refused) $1 : \
         -np 1 "$PRATTLE" $(words refused) $2 2>&1
 }
 has "other settings" "its settings are others: learning_rate: 0.002, and on rank 0 learning_rate: 0.001" \
@@ -82,7 +82,7 @@ has "a setting that there is not, by one of them" "rank 1 on $(hostname): there 
 is "  or by the first" "there is no setting bogus; \`prattle help training\` lists them" "$(both bogus=1 seed=1)"
 has "  an option" "rank 1 on $(hostname): there is no setting bogus" "$(both seed=1 --bogus)"
 is "another command" "rank 1 on $(hostname): it has another command: eval, and rank 0 train" \
-    "$(mpirun --quiet --oversubscribe --bind-to none -np 1 "$PRATTLE" $(words refused) : \
+    "$(HWLOC_HIDE_ERRORS=2 mpirun --quiet --oversubscribe --bind-to none -np 1 "$PRATTLE" $(words refused) : \
         -np 1 "$PRATTLE" eval text "$TEXT" --model $MODEL 2>&1)"
 has "hosts that mpirun knows nothing of" "hosts is set, but mpirun has started the processes" \
     "$(STEPS=1 many 2 hosts hosts=nowhere 2>&1)"

@@ -21,12 +21,12 @@ done
 is "2, 3 and 4 processes, micro-batches of 1, 2 and 4, zero=0, 1 and 2" \
     "$want $want $want $want $want $want $want $want $want " "$got"
 got=
-for layout in layers_per_device=1,1 tensor_parallel=2 "tensor_parallel=2 zero=1"; do
+for layout in layers_per_device=1,1 tensor_parallel=2 "tensor_parallel=2 zero=1" "tensor_parallel=2 zero=2" "layers_per_device=1,1 zero=2"; do
     many 4 some micro_batch_size=2 $half $layout >log 2>err
     got+="$(digest some) "
 done
 one some micro_batch_size=1 $half phased=on >log 2>err
-is "replicas of two stages or shards, and layers on disk" "$want $want $want $want " "$got$(digest some) "
+is "replicas of two stages or shards, and layers on disk" "$want $want $want $want $want $want " "$got$(digest some) "
 one whole micro_batch_size=2 $half lora.rank=2 >/dev/null
 many 2 some micro_batch_size=1 $half lora.rank=2 >/dev/null 2>err
 is "an adapter" "$(sha256sum <whole/step-000020/adapter_model.safetensors)" \

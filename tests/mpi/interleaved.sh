@@ -22,9 +22,11 @@ for precision in float32 float16; do
 3 [0,4,4] 4 2 0 all
 4 [2,2,2,2] 2 1 0 2
 4 [4,4] 4 1 1 none
+4 [4,4] 4 1 2 none
+4 [5,3] 3 4 2 2
 4 [3,5] 2 2 0 all
 LAYOUTS
-    is "$precision: 2, 3 and 4 processes of 2, 3 and 4 chunks, 1 and 2 replicas, micro-batches of 1, 2 and 4, zero=0 and 1" \
+    is "$precision: 2, 3 and 4 processes of 2, 3 and 4 chunks, 1 and 2 replicas, micro-batches of 1, 2 and 4, zero=0, 1 and 2" \
         "$wants" "$got"
 done
 # A step whose number of micro-batches is no multiple of the processes.

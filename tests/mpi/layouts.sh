@@ -19,10 +19,11 @@ while IFS='|' read -r what n_ranks want words; do
     is "  and nothing on standard error" "" "$(cat err)"
 done <<'LAYOUTS'
 two chunks of each stage|2|whole|layers_per_device=[2,2] virtual_stages=2
-two replicas of them, zero=1|4|whole|layers_per_device=[2,2] virtual_stages=2 replicas=2 zero=1
+two replicas of them, zero=2|4|whole|layers_per_device=[2,2] virtual_stages=2 replicas=2 zero=2
 stages of shards, inputs in parts|4|whole|tensor_parallel=2 layers_per_device=[1,3] recompute=all rts_activations=on
 replicas of shards, inputs in parts|4|whole|tensor_parallel=2 replicas=2 recompute=1 rts_activations=on
 zero=2 in 16 bits|3|half|replicas=3 zero=2 half_partials=on
+zero=2 of stages of shards, in 16 bits|8|half|tensor_parallel=2 layers_per_device=[0,4] replicas=2 zero=2 half_partials=on
 stages of shards in 16 bits|4|half|tensor_parallel=2 layers_per_device=[0,4] half_partials=on
 LAYOUTS
 
@@ -41,7 +42,6 @@ is "a run goes on in chunks, in stages of shards, and alone" "$(digest whole)" "
 refused() { local n=$1; shift; many "$n" refused "$@" 2>&1 </dev/null; }
 has "more chunks than layers" "virtual_stages is 4, but device 0 of layers_per_device has 1 layer: virtual_stages=1" \
     "$(refused 2 layers_per_device=[1,3] virtual_stages=4)"
-has "shards of stages and zero=2" "zero=1" "$(refused 4 tensor_parallel=2 layers_per_device=[2,2] zero=2)"
 has "inputs in parts by one process" "rts_activations=off" "$(one refused rts_activations=on recompute=all 2>&1)"
 has "sums in 16 bits of one block" "half_partials is on, but gradient_blocks is 1" "$(one refused half_partials=on gradient_blocks=1 2>&1)"
 finish

@@ -79,5 +79,8 @@ done <<'LAYOUTS'
 4 2 2 layers_per_device=[3,3] replicas=2
 4 2 2 tensor_parallel=2 replicas=2
 4 2 4 layers_per_device=[3,3] replicas=2 zero=1
+4 2 4 layers_per_device=[3,3] replicas=2 zero=2
+4 4 4 tensor_parallel=2 replicas=2 zero=1
+4 4 4 tensor_parallel=2 replicas=2 zero=2
 LAYOUTS
 finish

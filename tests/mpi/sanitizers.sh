@@ -22,6 +22,8 @@ for precision in float32 float16; do
     done <<'LAYOUTS'
 2 replicas=2 zero=2
 2 replicas=2 zero=1
+4 layers_per_device=[2,2] zero=2
+4 tensor_parallel=2 zero=2
 2 layers_per_device=[1,3]
 2 layers_per_device=[2,2] virtual_stages=2 recompute=all
 2 tensor_parallel=2 recompute=all rts_activations=on

@@ -4,6 +4,7 @@
 #include "train/config/moments.h"
 #include "train/parallel/division.h"
 #include "train/parallel/layout.h"
+#include "train/parallel/reduce_scatter.h"
 #include "train/parallel/reduction.h"
 #include "train/parallel/shard_exchange.h"
 #include "train/step/step_memory.h"
@@ -44,6 +45,21 @@ double run_config_program(const struct run_config *c)
     return c->execution.replicas * run_config_replica(c) > 1 ? PROGRAM : PROGRAM_ALONE;
 }
 
+double run_config_slices(const struct run_config *c, double n)
+{
+    const int replicas = c->execution.replicas;
+    const double each = (double)dtype_bytes((enum dtype)c->training.precision);
+    return c->execution.zero < 2 || replicas == 1
+               ? 0
+               : reduce_scatter_slots(c->training.gradient_blocks, replicas) * n * each / replicas;
+}
+
+/* Into how many parts replicas divide what each updates. */
+static int updaters(const struct run_config *c)
+{
+    return c->execution.zero > 0 ? c->execution.replicas : 1;
+}
+
 /* Bytes of an element of both moments. */
 static double moment_bytes(const struct run_config *c)
 {
@@ -57,13 +73,16 @@ static double message_bytes(const struct run_config *c, const struct config *sha
                             const struct model_stage *stage)
 {
     const struct execution_section *e = &c->execution;
+    const enum dtype dtype = (enum dtype)c->training.precision;
     double out = 0;
+    if (e->zero > 1 && e->replicas > 1)
+        return (double)reduce_scatter_flights_bytes(e->replicas, dtype, e->half_partials);
     for (int i = 0; i < stage->n_chunks && e->replicas > 1; i++) {
         const struct model_stage chunk = {
             .chunks[0] = stage->chunks[i], .n_chunks = 1, .ends = stage->ends && i == 0};
-        out += (double)reduction_bytes(c->training.gradient_blocks, e->replicas,
-                                       (size_t)stage_params(shape, &chunk),
-                                       (enum dtype)c->training.precision, e->half_partials);
+        out +=
+            (double)reduction_bytes(c->training.gradient_blocks, e->replicas,
+                                    (size_t)stage_params(shape, &chunk), dtype, e->half_partials);
     }
     return out;
 }
@@ -89,12 +108,12 @@ static int find_shard_bytes(double *out, const struct run_config *c, const struc
     if (rc != 0)
         return rc;
     const double each = (double)dtype_bytes(precision),
-                 slice = stage_params(shape, &step->stage) / n;
-    *out = stage_params(&here, &step->stage) * each + 2 * (double)b.window +
-           slice * (2 * each + moment_bytes(c) / (c->execution.zero > 0 ? l->replicas : 1)) +
-           (double)b.gradients + (double)b.waiting + (double)b.embedding + (double)b.activations +
-           (double)b.logits + (double)b.scratch + (double)shard_exchange_bytes() +
-           message_bytes(c, &here, &step->stage);
+                 computed = stage_params(&here, &step->stage),
+                 slice = stage_params(shape, &step->stage) / n / updaters(c);
+    *out = computed * each + 2 * (double)b.window + slice * (2 * each + moment_bytes(c)) +
+           run_config_slices(c, computed) + (double)b.gradients + (double)b.waiting +
+           (double)b.embedding + (double)b.activations + (double)b.logits + (double)b.scratch +
+           (double)shard_exchange_bytes() + message_bytes(c, &here, &step->stage);
     return 0;
 }
 
@@ -136,7 +155,7 @@ static int find_bytes(double *out, struct device_pipeline *p, const struct run_c
     const double n = stage_params(shape, &step.stage);
     const struct moment_sizes m = moment_sizes(c, shape, &step.stage);
     *out = n * (double)dtype_bytes(precision) + 2 * (double)b.window +
-           (m.first + m.second) / (c->execution.zero > 0 ? l->replicas : 1) + m.scratch +
+           (m.first + m.second) / updaters(c) + m.scratch + run_config_slices(c, n) +
            (double)b.gradients + (double)b.waiting + (double)b.embedding + (double)b.activations +
            (double)b.logits + (double)b.scratch + message_bytes(c, shape, &step.stage);
     return 0;
@@ -292,25 +311,27 @@ static double largest_missing(const struct config *shape, const struct layout *l
 /* Of rank 0 a tensor that others have; and what the model for prompts had before, as far as that
  * does not lie in rank 0's idle gradients. Of the others a tensor whose end another shard has. Of
  * all what their largest tensor is copied to a file with: of the embedding the others have a shard
- * at most. Other replicas write nothing that is copied. */
+ * at most. Other replicas write nothing that is copied, unless they have slices of weights too. */
 static int write_gathered(const struct run_config *c, const struct config *shape,
                           const struct layout *l, enum dtype held, struct buf *out)
 {
     char size[COLUMN], others[COLUMN];
     const struct model_stage own = layout_stage(l, 0);
+    const int slices = l->tensor > 1 ? l->tensor * updaters(c) : 1;
     const double n = stage_params(shape, &own) / l->tensor,
                  each = (double)dtype_bytes((enum dtype)c->training.precision),
                  kept = (double)params_bytes(shape, held) - n * each,
                  copies = (double)tensor_copy_bytes(config_largest(shape)),
                  shared = l->tensor > 1 ? (double)config_largest_in_layer(shape) * each : 0;
     const uint64_t wte = (uint64_t)shape->n_vocab * (uint64_t)shape->n_embd,
-                   part = l->tensor > 1 ? wte / (uint64_t)l->tensor : 0,
+                   part = l->tensor > 1 ? wte / (uint64_t)slices : 0,
                    wide = config_largest_in_layer(shape), largest = part > wide ? part : wide;
-    const double more = copies + largest_missing(shape, l, n) * each + (kept > 0 ? kept : 0);
+    const double updated = n * l->tensor / slices,
+                 more = copies + largest_missing(shape, l, updated) * each + (kept > 0 ? kept : 0);
     return buf_printf(out, "  writing a checkpoint takes %s more on rank 0, %s on the others%s\n",
                       size_text(size, more),
                       size_text(others, (double)tensor_copy_bytes(largest) + shared),
-                      l->replicas > 1 ? " of its replica" : "");
+                      l->replicas > 1 && slices <= l->tensor ? " of its replica" : "");
 }
 
 /* The layout of c, where there may be other processes than it says. */

@@ -127,16 +127,6 @@ static struct moment_bytes moment_bytes(const struct run_config *c, const struct
     return (struct moment_bytes){.at_work = (n < most ? n : most) * each, .disk = n * each};
 }
 
-/* zero=2: what a replica keeps of the step's gradients, in nodes of the tree. */
-static double slice_bytes(const struct run_config *c, double n)
-{
-    const int replicas = c->execution.replicas;
-    const double each = (double)dtype_bytes((enum dtype)c->training.precision);
-    return c->execution.zero < 2 || replicas == 1
-               ? 0
-               : reduce_scatter_slots(c->training.gradient_blocks, replicas) * n * each / replicas;
-}
-
 /* Of others' gradients, what is on its way. */
 static double message_bytes(const struct run_config *c, double n, enum dtype dtype)
 {
@@ -268,7 +258,7 @@ static int list_memory(struct memory_list *m, const struct run_config *c,
          moments.second},
         {"moments in memory", "of those on disk", moments.at_work},
         {"gradient blocks", learns, (double)bytes.waiting},
-        {"gradient slices", learns, slice_bytes(c, learning)},
+        {"gradient slices", learns, run_config_slices(c, learning)},
         {"embedding gradient", "float32, of the rows that a step's tokens use",
          (double)bytes.embedding},
         {"float32 copies", "of one layer and the embedding", window + (double)bytes.window},

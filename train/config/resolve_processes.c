@@ -37,10 +37,6 @@ static int resolve_stages(const struct run_config *c, const struct config *shape
                 layout->stages);
         return RUN_BLAME(c, RUN_ROW(execution.layers_per_device), RUN_ROW(lora.rank));
     }
-    if (layout->stages > 1 && e->zero > 1) {
-        err_set(ERR_RANGE, "zero=2 is not for a pipeline, which layers_per_device makes: zero=1");
-        return RUN_BLAME(c, RUN_ROW(execution.zero), RUN_ROW(execution.layers_per_device));
-    }
     if (there == 1 || there % layout->stages == 0)
         return 0;
     layout_suggest(near, sizeof near, nearest_stages(layout->stages, there, shape->n_layer),
@@ -73,13 +69,6 @@ static int refuse_beside_tensor(const struct run_config *c)
                 "process: tensor_parallel=1",
                 n);
         return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel), RUN_ROW(lora.rank));
-    }
-    if (e->zero > 1) {
-        err_set(ERR_RANGE,
-                "zero=2 is not for shards, of which tensor_parallel=%d gives each process one: "
-                "zero=1",
-                n);
-        return RUN_BLAME(c, RUN_ROW(execution.zero), RUN_ROW(execution.tensor_parallel));
     }
     if (c->logging.log_activations_every > 0) {
         err_set(ERR_RANGE,
@@ -158,7 +147,7 @@ static int refuse_phased(const struct run_config *c, const struct layout *l)
                         : l->stages > 1          ? "layers_per_device=none"
                         : e->tensor_parallel > 1 ? "tensor_parallel=1"
                                                  : "replicas=1";
-    const bool divides = l->stages * e->tensor_parallel == 1 && e->zero < 2 && c->lora.rank == 0;
+    const bool divides = e->replicas > 1 && e->zero < 2 && c->lora.rank == 0;
     err_set(ERR_UNSUPPORTED,
             "phased is on, but only one process trains from disk: phased=off%s, or %s",
             divides ? " with zero=2" : "", alone);

@@ -240,11 +240,17 @@ static size_t pieces_of(size_t n)
     return (n + PIECE - 1) / PIECE;
 }
 
-/* Pieces of tensor i, where it is one of elements first to last - 1. */
+/* Pieces of tensor i that begin before an element, at which one begins or which lies outside it. */
+static size_t pieces_before(const struct optimizer_layout *l, int i, size_t element)
+{
+    const size_t begin = l->offset[i], end = l->offset[i + 1];
+    return element <= begin ? 0 : pieces_of((element < end ? element : end) - begin);
+}
+
+/* Those among elements first to last - 1. */
 static size_t pieces_within(const struct optimizer_layout *l, int i, size_t first, size_t last)
 {
-    const size_t begin = l->offset[i];
-    return begin < first || begin >= last ? 0 : pieces_of(l->offset[i + 1] - begin);
+    return pieces_before(l, i, last) - pieces_before(l, i, first);
 }
 
 size_t optimizer_layout_bound(const struct optimizer_layout *l, size_t first, size_t last, int n,
@@ -257,7 +263,7 @@ size_t optimizer_layout_bound(const struct optimizer_layout *l, size_t first, si
     for (int t = 0; t < l->n_tensors; t++) {
         const size_t here = pieces_within(l, t, first, last);
         if (at < before + here)
-            return l->offset[t] + (at - before) * PIECE;
+            return l->offset[t] + (pieces_before(l, t, first) + at - before) * PIECE;
         before += here;
     }
     return last;

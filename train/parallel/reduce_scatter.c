@@ -1,7 +1,7 @@
 /*
- * A shipment is one unit of one round; all ranks work through the same list of them, round by
- * round, and each in parts of which two are on their way at once. A rank without a block in a round
- * only receives.
+ * A shipment is one unit of one round; all ranks of the group work through the same list of them,
+ * round by round, and each in parts of which two are on their way at once. A rank without a block
+ * in a round only receives.
  */
 #include "train/parallel/reduce_scatter.h"
 
@@ -30,14 +30,16 @@ struct scatter_flight {
 };
 
 struct reduce_scatter {
+    struct rank_group group;
     int n_blocks, n_rounds, n_units, most_pending;
     struct gradient_unit *units; /* [n_units] */
-    size_t *bounds;              /* [size + 1] */
+    int n_spans;
+    size_t *bounds; /* [n_spans][size + 1] */
     enum dtype dtype;
     bool half;
     size_t part;
-    char *gradients; /* [n], of the step in progress */
-    char *slots[GRADIENT_NODES];
+    char *gradients;             /* of the step in progress */
+    char *slots[GRADIENT_NODES]; /* from where this rank's first slice begins */
     int n_slots;
     struct round_plan plan; /* of the shipment in progress */
     struct scatter_flight flights[IN_FLIGHT];
@@ -69,16 +71,29 @@ int reduce_scatter_slots(int n_blocks, int size)
 
 static bool allocate_sums(struct reduce_scatter *r)
 {
-    const size_t size = (size_t)world_size(), most = (size_t)r->n_rounds;
+    const size_t size = (size_t)r->group.size, most = (size_t)r->n_rounds;
     r->own = mem_array(most, sizeof *r->own);
     r->gathered = mem_array(size * most, sizeof *r->gathered);
     r->sums = mem_array((size_t)r->n_blocks, sizeof *r->sums);
     return r->own != NULL && r->gathered != NULL && r->sums != NULL;
 }
 
-static size_t slice_elements(const struct reduce_scatter *r)
+/* Where the slices of a span begin. */
+static const size_t *span_bounds(const struct reduce_scatter *r, int span)
 {
-    return r->bounds[world_rank() + 1] - r->bounds[world_rank()];
+    return r->bounds + (size_t)span * ((size_t)r->group.size + 1);
+}
+
+/* Where this rank's first slice begins, and how far it is from there to the end of the last. */
+static size_t slices_begin(const struct reduce_scatter *r)
+{
+    return span_bounds(r, 0)[r->group.own];
+}
+
+static size_t slices_bytes(const struct reduce_scatter *r)
+{
+    const size_t end = span_bounds(r, r->n_spans - 1)[r->group.own + 1];
+    return (end - slices_begin(r)) * dtype_bytes(r->dtype);
 }
 
 static size_t part_elements(int size)
@@ -88,12 +103,12 @@ static size_t part_elements(int size)
 
 static size_t flight_bytes(const struct reduce_scatter *r)
 {
-    return (size_t)world_size() * r->part * dtype_bytes(r->dtype);
+    return (size_t)r->group.size * r->part * dtype_bytes(r->dtype);
 }
 
 static size_t packed_bytes(const struct reduce_scatter *r)
 {
-    return 2 * (size_t)world_size() * r->part * sizeof(uint16_t);
+    return 2 * (size_t)r->group.size * r->part * sizeof(uint16_t);
 }
 
 size_t reduce_scatter_flights_bytes(int size, enum dtype dtype, bool half)
@@ -104,7 +119,7 @@ size_t reduce_scatter_flights_bytes(int size, enum dtype dtype, bool half)
 
 static bool allocate_memory(struct reduce_scatter *r)
 {
-    const size_t size = (size_t)world_size();
+    const size_t size = (size_t)r->group.size;
     bool done = (r->plan.joins = mem_array(size + GRADIENT_NODES, sizeof *r->plan.joins)) != NULL;
     for (int i = 0; i < IN_FLIGHT && done; i++) {
         struct scatter_flight *f = &r->flights[i];
@@ -115,7 +130,7 @@ static bool allocate_memory(struct reduce_scatter *r)
         done = f->transfers != NULL && f->buffers != NULL && (f->packed != NULL || !r->half);
     }
     for (int i = 0; i < r->n_slots && done; i++) {
-        r->slots[i] = mem_map("slice of gradients", slice_elements(r) * dtype_bytes(r->dtype));
+        r->slots[i] = mem_map("slice of gradients", slices_bytes(r));
         done = r->slots[i] != NULL;
     }
     return done && allocate_sums(r);
@@ -123,33 +138,45 @@ static bool allocate_memory(struct reduce_scatter *r)
 
 static int copy_shape(struct reduce_scatter *r, const struct reduce_scatter_shape *s)
 {
-    const int size = world_size();
+    const int size = s->group.size;
+    const size_t n_bounds = (size_t)s->n_spans * ((size_t)size + 1);
+    r->group = s->group;
     r->n_blocks = s->n_blocks;
     r->n_rounds = (s->n_blocks + size - 1) / size;
     r->n_units = s->n_units;
+    r->n_spans = s->n_spans;
     r->most_pending = s->most_pending;
     r->dtype = s->dtype;
     r->half = half_partials_of(s->half, s->dtype);
     r->part = part_elements(size);
     r->n_slots = round_plan_slots(s->n_blocks, size);
-    r->bounds = mem_array((size_t)size + 1, sizeof *r->bounds);
+    r->bounds = mem_array(n_bounds, sizeof *r->bounds);
     r->units = mem_array((size_t)s->n_units, sizeof *r->units);
     if (r->bounds == NULL || r->units == NULL)
         return ERR_NOMEM;
-    memcpy(r->bounds, s->bounds, ((size_t)size + 1) * sizeof *r->bounds);
+    memcpy(r->bounds, s->bounds, n_bounds * sizeof *r->bounds);
     memcpy(r->units, s->units, (size_t)s->n_units * sizeof *r->units);
     return 0;
 }
 
 /* ---- a shipment ---- */
 
+/* The slices of the span that a unit is of. */
+static const size_t *unit_bounds(const struct reduce_scatter *r, const struct gradient_unit *u)
+{
+    int span = 0;
+    while (span + 1 < r->n_spans && u->first >= span_bounds(r, span + 1)[0])
+        span++;
+    return span_bounds(r, span);
+}
+
 /* Part k of what the slice of a rank has of a unit; 0 elements behind its end. */
 static size_t unit_part(const struct reduce_scatter *r, const struct gradient_unit *u, int rank,
                         size_t k, size_t *n)
 {
-    const size_t from = u->first > r->bounds[rank] ? u->first : r->bounds[rank];
-    const size_t end =
-        u->first + u->n < r->bounds[rank + 1] ? u->first + u->n : r->bounds[rank + 1];
+    const size_t *bounds = unit_bounds(r, u);
+    const size_t from = u->first > bounds[rank] ? u->first : bounds[rank];
+    const size_t end = u->first + u->n < bounds[rank + 1] ? u->first + u->n : bounds[rank + 1];
     const size_t at = from + k * r->part;
     *n = at >= end ? 0 : end - at < r->part ? end - at : r->part;
     return at;
@@ -158,7 +185,7 @@ static size_t unit_part(const struct reduce_scatter *r, const struct gradient_un
 static size_t count_parts(const struct reduce_scatter *r, const struct gradient_unit *u)
 {
     size_t most = 0, n;
-    for (int i = 0; i < world_size(); i++)
+    for (int i = 0; i < r->group.size; i++)
         for (size_t k = most; unit_part(r, u, i, k, &n), n > 0; k++)
             most = k + 1;
     return most;
@@ -172,7 +199,7 @@ static uint16_t *packed_to(const struct reduce_scatter *r, const struct scatter_
 static uint16_t *packed_from(const struct reduce_scatter *r, const struct scatter_flight *f,
                              int from)
 {
-    return packed_to(r, f, world_size() + from);
+    return packed_to(r, f, r->group.size + from);
 }
 
 /* n of this rank's gradients to another. */
@@ -182,7 +209,8 @@ static void send_part(struct reduce_scatter *r, struct scatter_flight *f, int to
     const size_t each = dtype_bytes(r->dtype);
     if (r->half)
         half_partials_pack(packed_to(r, f, to), (const float *)r->gradients + at, n);
-    world_send(to, TAG_NODE, r->half ? (const void *)packed_to(r, f, to) : r->gradients + at * each,
+    world_send(group_rank(&r->group, to), TAG_NODE,
+               r->half ? (const void *)packed_to(r, f, to) : r->gradients + at * each,
                r->half ? n * sizeof(uint16_t) : n * each, &f->transfers[f->going++]);
 }
 
@@ -190,17 +218,18 @@ static void receive_part(struct reduce_scatter *r, struct scatter_flight *f, int
 {
     const size_t each = dtype_bytes(r->dtype);
     char *buffer = f->buffers + (size_t)from * r->part * each;
-    world_receive(from, TAG_NODE, r->half ? (void *)packed_from(r, f, from) : buffer,
+    world_receive(group_rank(&r->group, from), TAG_NODE,
+                  r->half ? (void *)packed_from(r, f, from) : buffer,
                   r->half ? n * sizeof(uint16_t) : n * each, &f->transfers[f->going++]);
 }
 
 static void begin_part(struct reduce_scatter *r, const struct gradient_unit *u, size_t k)
 {
     struct scatter_flight *f = &r->flights[k % IN_FLIGHT];
-    const int own = world_rank();
+    const int own = r->group.own;
     size_t n, at;
     f->going = 0;
-    for (int to = 0; to < world_size() && own < r->plan.n; to++) {
+    for (int to = 0; to < r->group.size && own < r->plan.n; to++) {
         at = unit_part(r, u, to, k, &n);
         if (to != own && n > 0)
             send_part(r, f, to, at, n);
@@ -217,8 +246,8 @@ static char *node_part(struct reduce_scatter *r, const struct scatter_flight *f,
 {
     const size_t each = dtype_bytes(r->dtype);
     if (!p.received)
-        return r->slots[p.at] + (at - r->bounds[world_rank()]) * each;
-    return p.at == world_rank() ? r->gradients + at * each
+        return r->slots[p.at] + (at - slices_begin(r)) * each;
+    return p.at == r->group.own ? r->gradients + at * each
                                 : f->buffers + (size_t)p.at * r->part * each;
 }
 
@@ -227,7 +256,7 @@ static char *node_part(struct reduce_scatter *r, const struct scatter_flight *f,
 static void unpack_part(struct reduce_scatter *r, struct scatter_flight *f, size_t at, size_t n)
 {
     for (int from = 0; from < r->plan.n && n > 0; from++)
-        if (from == world_rank())
+        if (from == r->group.own)
             half_partials_round((float *)r->gradients + at, n);
         else
             half_partials_unpack((float *)f->buffers + (size_t)from * r->part,
@@ -239,7 +268,7 @@ static void end_part(struct reduce_scatter *r, const struct gradient_unit *u, si
     struct scatter_flight *f = &r->flights[k % IN_FLIGHT];
     const struct round_plan *p = &r->plan;
     size_t n;
-    const size_t at = unit_part(r, u, world_rank(), k, &n);
+    const size_t at = unit_part(r, u, r->group.own, k, &n);
     world_wait(f->transfers, f->going);
     if (r->half)
         unpack_part(r, f, at, n);
@@ -270,14 +299,14 @@ static void ship_unit(struct reduce_scatter *r, int64_t shipment)
     const int round = (int)(shipment / r->n_units);
     const size_t n = count_parts(r, u);
     if (shipment % r->n_units == 0)
-        round_plan_next(&r->plan, r->n_blocks, world_size(), round);
+        round_plan_next(&r->plan, r->n_blocks, r->group.size, round);
     for (size_t k = 0; k <= n; k++) {
         if (k < n)
             begin_part(r, u, k);
         if (k > 0)
             end_part(r, u, k - 1);
     }
-    if (world_rank() < r->plan.n)
+    if (r->group.own < r->plan.n)
         clear_unit(r, u);
 }
 
@@ -309,12 +338,9 @@ static void *ship_all(void *arg)
     return NULL;
 }
 
-/* Where the transport allows one thread alone, units are sent at the ends of blocks. */
 static int start_thread(struct reduce_scatter *r)
 {
     sigset_t all, before;
-    if (!world_threaded())
-        return 0;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int failed = pthread_create(&r->thread, NULL, ship_all, r);
@@ -361,7 +387,7 @@ void reduce_scatter_free(struct reduce_scatter *r)
         mem_unmap(r->flights[i].packed, packed_bytes(r));
     }
     for (int i = 0; i < r->n_slots; i++)
-        mem_unmap(r->slots[i], r->bounds == NULL ? 0 : slice_elements(r) * dtype_bytes(r->dtype));
+        mem_unmap(r->slots[i], r->bounds == NULL ? 0 : slices_bytes(r));
     mem_free(r->plan.joins);
     mem_free(r->own);
     mem_free(r->gathered);
@@ -384,10 +410,23 @@ void reduce_scatter_begin(struct reduce_scatter *r, void *gradients)
     r->ended = 0;
 }
 
+/* Of the block before; for the first there is none, and it is negative. */
+static int64_t shipment_before(const struct reduce_scatter *r, int unit)
+{
+    return (int64_t)(r->ended - 1) * r->n_units + unit;
+}
+
+bool reduce_scatter_is_ready(struct reduce_scatter *r, int unit)
+{
+    pthread_mutex_lock(&r->lock);
+    const bool ready = r->shipped > shipment_before(r, unit);
+    pthread_mutex_unlock(&r->lock);
+    return ready;
+}
+
 bool reduce_scatter_await(struct reduce_scatter *r, int unit)
 {
-    /* Of the block before; for the first there is none. */
-    const int64_t mine = (int64_t)(r->ended - 1) * r->n_units + unit;
+    const int64_t mine = shipment_before(r, unit);
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += MOMENT_NS;
@@ -396,7 +435,7 @@ bool reduce_scatter_await(struct reduce_scatter *r, int unit)
     bool free = false;
     pthread_mutex_lock(&r->lock);
     for (int rc = 0; rc == 0;) {
-        const bool bounded = r->started && r->most_pending > 0;
+        const bool bounded = r->most_pending > 0;
         free = r->shipped > mine && !(bounded && r->given - r->shipped >= r->most_pending);
         rc = free ? 1 : pthread_cond_timedwait(&r->changed, &r->lock, &until);
     }
@@ -418,28 +457,16 @@ void reduce_scatter_give(struct reduce_scatter *r, int unit)
     give_until(r, (int64_t)r->ended * r->n_units + unit + 1);
 }
 
-/* Without a thread, now. */
-static void ship_here(struct reduce_scatter *r)
-{
-    if (r->started)
-        return;
-    pthread_mutex_lock(&r->lock);
-    ship_given(r);
-    pthread_mutex_unlock(&r->lock);
-}
-
 void reduce_scatter_end_block(struct reduce_scatter *r, const struct step_result *sums)
 {
     r->own[r->ended++] = *sums;
     /* Of rounds without a block of its own a rank gives nothing, and receives at once. */
-    if (r->ended == reduce_scatter_count(r->n_blocks, world_size(), world_rank()))
+    if (r->ended == reduce_scatter_count(r->n_blocks, r->group.size, r->group.own))
         give_until(r, (int64_t)r->n_rounds * r->n_units);
-    ship_here(r);
 }
 
 static void wait_shipped(struct reduce_scatter *r)
 {
-    ship_here(r);
     pthread_mutex_lock(&r->lock);
     while (r->shipped < r->given)
         pthread_cond_wait(&r->changed, &r->lock);
@@ -449,9 +476,9 @@ static void wait_shipped(struct reduce_scatter *r)
 /* In the same tree. */
 static void join_sums(struct reduce_scatter *r, struct step_result *sums)
 {
-    const int size = world_size();
+    const int size = r->group.size;
     int begins[GRADIENT_NODES], depth = 0;
-    world_all_gather(r->gathered, r->own, (size_t)r->n_rounds * sizeof *r->own);
+    group_all_gather(&r->group, r->gathered, r->own, (size_t)r->n_rounds * sizeof *r->own);
     for (int block = 0; block < r->n_blocks; block++) {
         struct step_result node = r->gathered[block % size * r->n_rounds + block / size];
         int from = block;
@@ -479,15 +506,20 @@ void reduce_scatter_abandon(struct reduce_scatter *r)
     pthread_mutex_lock(&r->lock);
     const int64_t given = r->given;
     pthread_mutex_unlock(&r->lock);
-    world_all_gather(all, &given, sizeof given);
-    for (int i = 0; i < world_size(); i++)
+    group_all_gather(&r->group, all, &given, sizeof given);
+    for (int i = 0; i < r->group.size; i++)
         most = all[i] > most ? all[i] : most;
     /* What some have begun all go through, whatever the bytes. */
     give_until(r, most);
     wait_shipped(r);
 }
 
-const void *reduce_scatter_slice(const struct reduce_scatter *r)
+const void *reduce_scatter_slices(const struct reduce_scatter *r)
 {
     return r->slots[0];
+}
+
+size_t reduce_scatter_first(const struct reduce_scatter *r)
+{
+    return slices_begin(r);
 }

@@ -23,6 +23,7 @@ struct stream {
     int at;              /* the slice */
     bool divided;        /* without what all shards have */
     char *shard, *slice; /* the one of this rank is there */
+    size_t first;        /* of the shard's elements, the one that it begins with */
 };
 
 size_t shard_exchange_bytes(void)
@@ -77,11 +78,18 @@ static bool next_run(struct stream *s, struct shard_run *out, size_t most)
     return false;
 }
 
-/* Where a run lies in the slices. */
-static char *in_slice(const struct shard_exchange *x, const struct stream *s, char *slice,
+/* Where a run lies in the shard. */
+static char *in_shard(const struct shard_exchange *x, const struct stream *s,
                       const struct shard_run *run)
 {
-    return slice + (run->whole - s->slices->at[0].first) * x->each;
+    return s->shard + (run->own - s->first) * x->each;
+}
+
+/* Where a run lies in the slices. */
+static char *in_slice(const struct shard_exchange *x, const struct stream *s,
+                      const struct shard_run *run)
+{
+    return s->slice + (run->whole - s->slices->at[0].first) * x->each;
 }
 
 enum way { PACK_SHARD, PACK_SLICE, FILL_SHARD, FILL_SLICE };
@@ -95,7 +103,7 @@ static size_t move_part(const struct shard_exchange *x, struct stream *s, char *
     struct shard_run run;
     size_t n = 0;
     while (n < most && next_run(s, &run, most - n)) {
-        char *here = of_shard ? s->shard + run.own * x->each : in_slice(x, s, s->slice, &run),
+        char *here = of_shard ? in_shard(x, s, &run) : in_slice(x, s, &run),
              *there = buffer + n * x->each;
         if (way == PACK_SHARD || way == PACK_SLICE)
             memcpy(there, here, run.n * x->each);
@@ -136,40 +144,55 @@ static void swap_streams(const struct shard_exchange *x, struct stream *out, enu
     }
 }
 
-/* What this rank has of both itself. */
-static void copy_own(const struct shard_exchange *x, char *shard, char *slice, bool to_slice)
+/* Of a rank's shard and another's slices, of which one is here: as of places. */
+static struct stream stream_at(const struct shard_exchange *x, const struct stream *places,
+                               int shard, int slice)
 {
-    struct stream s = open_stream(x, x->group.own, x->group.own);
+    struct stream s = open_stream(x, shard, slice);
+    s.divided = places->divided;
+    s.shard = places->shard;
+    s.slice = places->slice;
+    s.first = places->first;
+    return s;
+}
+
+/* What this rank has of both itself. */
+static void copy_own(const struct shard_exchange *x, const struct stream *places, bool to_slice)
+{
+    struct stream s = stream_at(x, places, x->group.own, x->group.own);
     struct shard_run run;
+    s.divided = false;
     while (next_run(&s, &run, SIZE_MAX)) {
-        char *own = shard + run.own * x->each, *updated = in_slice(x, &s, slice, &run);
+        char *own = in_shard(x, &s, &run), *updated = in_slice(x, &s, &run);
         memcpy(to_slice ? updated : own, to_slice ? own : updated, run.n * x->each);
     }
 }
 
-static void exchange(struct shard_exchange *x, char *shard, char *slice, bool to_slice)
+/* What all shards have, a slice has of its own rank, and gives to all. */
+static void exchange(struct shard_exchange *x, const struct stream *places)
 {
     const int size = x->group.size, own = x->group.own;
-    copy_own(x, shard, slice, to_slice);
+    const bool to_slice = places->divided;
+    copy_own(x, places, to_slice);
     for (int i = 1; i < size; i++) {
         const int to = (own + i) % size, from = (own + size - i) % size;
-        struct stream out = to_slice ? open_stream(x, own, to) : open_stream(x, to, own),
-                      in = to_slice ? open_stream(x, from, own) : open_stream(x, own, from);
-        /* What all shards have, a slice has of its own rank, and gives to all. */
-        out.divided = in.divided = to_slice;
-        out.shard = in.shard = shard;
-        out.slice = in.slice = slice;
+        struct stream out =
+                          to_slice ? stream_at(x, places, own, to) : stream_at(x, places, to, own),
+                      in = to_slice ? stream_at(x, places, from, own)
+                                    : stream_at(x, places, own, from);
         swap_streams(x, &out, to_slice ? PACK_SHARD : PACK_SLICE, to, &in,
                      to_slice ? FILL_SLICE : FILL_SHARD, from);
     }
 }
 
-void shard_exchange_gather(struct shard_exchange *x, void *slice, const void *shard)
+void shard_exchange_gather(struct shard_exchange *x, void *slice, const void *shard, size_t first)
 {
-    exchange(x, (char *)(uintptr_t)shard, slice, true);
+    exchange(
+        x, &(struct stream){
+               .shard = (char *)(uintptr_t)shard, .slice = slice, .first = first, .divided = true});
 }
 
 void shard_exchange_spread(struct shard_exchange *x, void *shard, const void *slice)
 {
-    exchange(x, shard, (char *)(uintptr_t)slice, false);
+    exchange(x, &(struct stream){.shard = shard, .slice = (char *)(uintptr_t)slice});
 }

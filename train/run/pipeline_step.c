@@ -7,6 +7,7 @@
 #include "train/parallel/pipeline.h"
 #include "train/run/inside.h"
 #include "train/run/ranks.h"
+#include "train/run/scatter.h"
 #include "train/run/tensor_step.h"
 #include "train/step/step_stage.h"
 
@@ -223,6 +224,17 @@ static void look_after(void *user)
     }
 }
 
+/* Whether the gradients that the job adds to have their memory; those outside the layers have it
+ * since the head. */
+static bool has_gradients(const struct run *r, const struct pipeline_job *j)
+{
+    const struct layer_range layers = r->weights.stage.chunks[j->chunk];
+    if (j->work == PIPELINE_HEAD)
+        return run_scatter_is_ready(r, j->micro, -1);
+    return j->work == PIPELINE_FORWARD || layers.first == layers.last ||
+           run_scatter_is_ready(r, j->micro, layers.first);
+}
+
 /* Until what the job reads is there and what it writes is free. *stopped: rank 0 has said that the
  * step does not go on. */
 static int wait_for_messages(struct run *r, const struct pipeline_job *j, bool *stopped)
@@ -235,7 +247,7 @@ static int wait_for_messages(struct run *r, const struct pipeline_job *j, bool *
                                              .receiving[j->micro % k->n_slots];
     for (int times = 0;; world_pause(&times)) {
         look_after(p);
-        if (j->micro < k->opened && (in == NULL || world_test(in, 1)))
+        if (j->micro < k->opened && (in == NULL || world_test(in, 1)) && has_gradients(r, j))
             return 0;
         if (interrupt_pending())
             return err_set(ERR_INTERRUPTED, "paused");
@@ -246,10 +258,11 @@ static int wait_for_messages(struct run *r, const struct pipeline_job *j, bool *
 
 /* ---- jobs ---- */
 
-static int take_windows(struct run *r, int slot)
+static int take_windows(struct run *r, int micro, int slot)
 {
     const struct training_section *t = &r->config.training;
     const token_id *ids, *labels;
+    run_scatter_seek(r, micro);
     const uint64_t sequence = batches_given(r->batches);
     enum profile_part was = profile_set(PART_LOADER);
     int rc = batches_next(r->batches, &ids, &labels);
@@ -265,7 +278,7 @@ static int begin_forward(struct run *r, const struct pipeline_job *j)
     const struct run_pipeline *p = r->pipeline;
     const int slot = slot_of(&p->chunks[j->chunk], j->micro);
     if (j->chunk == 0)
-        return take_windows(r, slot);
+        return take_windows(r, j->micro, slot);
     step_take_again(r->step, slot, slot_of(&p->chunks[0], j->micro));
     return 0;
 }
@@ -294,6 +307,12 @@ static int begin_job(struct run *r, const struct pipeline_job *j, bool *stopped)
     return rc;
 }
 
+static void end_block(struct run *r)
+{
+    step_end_block(r->step, &r->sum);
+    run_scatter_end_block(r);
+}
+
 static void end_job(struct run *r, const struct pipeline_job *j)
 {
     struct run_pipeline *p = r->pipeline;
@@ -310,7 +329,7 @@ static void end_job(struct run *r, const struct pipeline_job *j)
             put(p, k, BACK, j->micro, STEP_GRADIENT);
         k->ended++;
         if (++p->ended % (p->of_block * p->n_chunks) == 0)
-            step_end_block(r->step, &r->sum);
+            end_block(r);
         break;
     }
 }
@@ -320,9 +339,11 @@ static int do_job(struct run *r, const struct pipeline_job *j, float scale)
     static const enum step_part parts[] = {STEP_FORWARD, STEP_HEAD, STEP_BACKWARD};
     struct run_pipeline *p = r->pipeline;
     const int slot = slot_of(&p->chunks[j->chunk], j->micro);
+    const bool ends_block = (j->micro + 1) % p->of_block == 0;
     int rc = step_run_part(r->step, &(struct step_part_call){.part = parts[j->work],
                                                              .slot = slot,
                                                              .scale = scale,
+                                                             .ends_block = ends_block,
                                                              .sums = &r->sum,
                                                              .meanwhile = look_after,
                                                              .user = p});

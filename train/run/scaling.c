@@ -142,8 +142,9 @@ static void reckon_scatter(const struct reckoning *r, struct step_time *out)
     const int replicas = r->l->over.replicas;
     const double bytes = r->n * r->sent * (replicas - 1) / replicas;
     const double once = on_link(r->k, bytes, replicas - 1);
-    const double outside = (double)config_params(&none) / (double)config_params(w->shape);
-    const double late = fmin(1, outside * replicas) * once, micro = r->micro_s;
+    const double outside = (double)config_params(&none) / r->l->over.tensor / r->n;
+    const double late = fmin(1, outside * replicas) * once,
+                 micro = r->micro_s / (r->l->over.stages * r->l->over.tensor);
     out->gradients = (w->rounds - 1) * fmax(fmax(0, once - w->of_block * micro), late - micro / 3) +
                      fmax(late, once - 2 * micro / 3);
     out->gradients += w->rounds * (copied(r->k, bytes, bytes) + added(r->k, bytes) +

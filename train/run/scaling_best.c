@@ -42,9 +42,8 @@ static int try_layout(struct search *s, const struct scaling_layout *l)
 
 static int try_zeros(struct search *s, struct scaling_layout *l)
 {
-    const bool whole = l->over.stages * l->over.tensor == 1,
-               undivided = s->run->c->lora.rank > 0 || is_muon(s->run->c);
-    const int most = l->over.replicas == 1 || undivided ? 0 : whole ? 2 : 1;
+    const bool undivided = s->run->c->lora.rank > 0 || is_muon(s->run->c);
+    const int most = l->over.replicas == 1 || undivided ? 0 : 2;
     int rc = 0;
     for (l->zero = 0; l->zero <= most && rc == 0; l->zero++)
         rc = try_layout(s, l);

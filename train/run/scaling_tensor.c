@@ -218,12 +218,13 @@ static void init_shards(struct replica *r)
     }
 }
 
-/* Gradients to the slices that are updated, and weights back: to each process a part, in pieces. */
+/* Gradients to the slices that are updated, and weights back: to each process a part, in pieces;
+ * with zero=1 of what the replica updates. */
 static void reckon_slices(struct step_time *out, const struct scaling_work *w)
 {
-    const int n = w->l->over.tensor;
+    const int n = w->l->over.tensor, parts = w->l->zero > 0 ? w->l->over.replicas : 1;
     const double each = (double)dtype_bytes((enum dtype)w->c->training.precision),
-                 part = (double)config_params(w->shape) * each / n / n,
+                 part = (double)config_params(w->shape) * each / parts / n / n,
                  one = part / w->k->link + ceil(part / EXCHANGED) * w->k->latency_s;
     out->gradients += (n - 1) * one;
     out->weights += (n - 1) * one;

@@ -11,7 +11,8 @@
 
 struct run_scatter {
     struct reduce_scatter *gradients;
-    int n_layer;
+    int n_units;
+    int *unit_of; /* [n_layer], of this rank's layers */
     bool (*stopped)(struct run *r);
 };
 
@@ -27,40 +28,61 @@ static int of_block(const struct run *r)
     return t->gradient_accumulation / t->gradient_blocks;
 }
 
-/* The layers from the last to the first, then what lies behind them and before them. */
-static void list_units(const struct weights *w, struct gradient_unit *units)
+/* What this rank has of the layers from the last to the first, then what lies behind them and
+ * before them. */
+static void list_units(struct run_scatter *x, const struct weights *w, struct gradient_unit *units)
 {
     const struct config *c = &w->view.config;
-    const int begin = schema_first_of_layers(c), each = schema_tensors_per_layer(c);
-    const int end = begin + c->n_layer * each;
-    struct gradient_unit *u = units;
-    for (int first = end - each; first >= begin; first -= each, u++)
-        *u = (struct gradient_unit){w->offset[first], w->offset[first + each] - w->offset[first]};
-    *u++ = (struct gradient_unit){w->offset[end], w->n - w->offset[end]};
-    *u = (struct gradient_unit){0, w->offset[begin]};
+    const int begin = schema_first_of_layers(c), each = schema_tensors_per_layer(c),
+              end = begin + c->n_layer * each;
+    for (int i = w->stage.n_chunks - 1; i >= 0; i--)
+        for (int layer = w->stage.chunks[i].last - 1; layer >= w->stage.chunks[i].first; layer--) {
+            const size_t first = w->offset[begin + layer * each],
+                         last = w->offset[begin + (layer + 1) * each];
+            x->unit_of[layer] = x->n_units;
+            units[x->n_units++] = (struct gradient_unit){first, last - first};
+        }
+    if (!w->stage.ends)
+        return;
+    units[x->n_units++] = (struct gradient_unit){w->offset[end], w->n - w->offset[end]};
+    units[x->n_units++] = (struct gradient_unit){0, w->offset[begin]};
 }
 
-int run_scatter_open(struct run *r, const size_t *bounds, bool (*stopped)(struct run *r))
+/* A pass over a micro-batch that waits for each layer's memory keeps to few of them. */
+static bool waits_by_layer(const struct run *r)
 {
+    return r->layout.stages == 1 && r->tensor == NULL;
+}
+
+int run_scatter_open(struct run *r, int n_spans, const size_t *bounds,
+                     bool (*stopped)(struct run *r))
+{
+    const size_t n_layer = (size_t)r->model->config.n_layer;
     if (!run_scatter_is_on(r))
         return 0;
-    const int n_layer = r->model->config.n_layer;
+    if (!world_threaded()) /* they are sent while the team computes */
+        return err_set(ERR_UNSUPPORTED, "this MPI serves one thread of a process alone, which "
+                                        "zero=2 cannot do with: zero=1");
     struct run_scatter *x = r->scatter = mem_alloc(sizeof *x);
-    struct gradient_unit *units = mem_array((size_t)n_layer + 2, sizeof *units);
-    int rc = x == NULL || units == NULL ? ERR_NOMEM : 0;
+    struct gradient_unit *units = mem_array(n_layer + 2, sizeof *units);
+    int rc = x == NULL || units == NULL || (x->unit_of = mem_array(n_layer, sizeof(int))) == NULL
+                 ? ERR_NOMEM
+                 : 0;
     if (rc == 0) {
-        x->n_layer = n_layer;
         x->stopped = stopped;
-        list_units(&r->weights, units);
-        rc = reduce_scatter_new(&x->gradients,
-                                &(struct reduce_scatter_shape){
-                                    .n_blocks = r->config.training.gradient_blocks,
-                                    .bounds = bounds,
-                                    .dtype = r->weights.dtype,
-                                    .half = r->config.execution.half_partials,
-                                    .n_units = n_layer + 2,
-                                    .units = units,
-                                    .most_pending = of_block(r) == 1 ? GRADIENTS_PENDING : 0});
+        list_units(x, run_tensor_weights(r), units);
+        rc = reduce_scatter_new(
+            &x->gradients,
+            &(struct reduce_scatter_shape){
+                .group = layout_replicas(&r->layout),
+                .n_blocks = r->config.training.gradient_blocks,
+                .n_spans = n_spans,
+                .bounds = bounds,
+                .dtype = r->weights.dtype,
+                .half = r->config.execution.half_partials,
+                .n_units = x->n_units,
+                .units = units,
+                .most_pending = waits_by_layer(r) && of_block(r) == 1 ? GRADIENTS_PENDING : 0});
     }
     mem_free(units);
     return rc;
@@ -71,22 +93,30 @@ void run_scatter_close(struct run *r)
     if (r->scatter == NULL)
         return;
     reduce_scatter_free(r->scatter->gradients);
+    mem_free(r->scatter->unit_of);
     mem_free(r->scatter);
     r->scatter = NULL;
 }
 
 int run_scatter_micro(const struct run *r)
 {
-    const int n = r->config.training.gradient_blocks;
-    return reduce_scatter_count(n, world_size(), world_rank()) * of_block(r);
+    const int n = r->config.training.gradient_blocks,
+              replica = layout_replica_of(&r->layout, world_rank());
+    return reduce_scatter_count(n, r->layout.replicas, replica) * of_block(r);
 }
 
-uint64_t run_scatter_offset(const struct run *r)
+uint64_t run_scatter_offset(const struct run *r, int micro)
 {
-    const int each = of_block(r);
-    const int block = reduce_scatter_block(world_size(), world_rank(), r->micro / each);
-    return ((uint64_t)block * (uint64_t)each + (uint64_t)(r->micro % each)) *
+    const int each = of_block(r), replica = layout_replica_of(&r->layout, world_rank()),
+              block = reduce_scatter_block(r->layout.replicas, replica, micro / each);
+    return ((uint64_t)block * (uint64_t)each + (uint64_t)(micro % each)) *
            (uint64_t)r->config.training.micro_batch_size;
+}
+
+void run_scatter_seek(struct run *r, int micro)
+{
+    if (r->scatter != NULL && micro > 0 && micro % of_block(r) == 0)
+        batches_seek(r->batches, r->state.windows + run_scatter_offset(r, micro));
 }
 
 /* ---- a step ---- */
@@ -94,7 +124,13 @@ uint64_t run_scatter_offset(const struct run *r)
 /* What the step calls a layer is the scatter's unit; outside them, the last one. */
 static int layer_unit(const struct run_scatter *x, int layer)
 {
-    return layer < 0 ? x->n_layer + 1 : x->n_layer - 1 - layer;
+    return layer < 0 ? x->n_units - 1 : x->unit_of[layer];
+}
+
+bool run_scatter_is_ready(const struct run *r, int micro, int layer)
+{
+    return r->scatter == NULL || micro % of_block(r) > 0 ||
+           reduce_scatter_is_ready(r->scatter->gradients, layer_unit(r->scatter, layer));
 }
 
 /* A rank that has stopped gives nothing any more. */
@@ -108,6 +144,12 @@ static bool await_layer(void *user, int layer)
         free = reduce_scatter_await(r->scatter->gradients, unit);
     profile_resume(was);
     return free;
+}
+
+bool run_scatter_await(struct run *r)
+{
+    return r->scatter == NULL || r->tensor == NULL || r->micro % of_block(r) > 0 ||
+           await_layer(r, -1);
 }
 
 static void take_layer(void *user, int layer)
@@ -136,15 +178,11 @@ void run_scatter_end_block(struct run *r)
         return;
     reduce_scatter_end_block(r->scatter->gradients, &r->sum);
     r->sum = (struct step_result){0};
-    if (r->micro < run_scatter_micro(r)) /* others have the windows between */
-        batches_seek(r->batches, r->state.windows + run_scatter_offset(r));
 }
 
 void run_scatter_finish(struct run *r)
 {
-    const enum profile_part was = profile_set(PART_EXCHANGE);
     reduce_scatter_finish(r->scatter->gradients, &r->sum);
-    profile_resume(was);
 }
 
 void run_scatter_abandon(struct run *r)
@@ -153,9 +191,15 @@ void run_scatter_abandon(struct run *r)
         reduce_scatter_abandon(r->scatter->gradients);
 }
 
+const void *run_scatter_slices(const struct run *r, size_t *first)
+{
+    *first = reduce_scatter_first(r->scatter->gradients);
+    return reduce_scatter_slices(r->scatter->gradients);
+}
+
 const void *run_scatter_gradients(const struct run *r)
 {
     return r->tensor != NULL    ? run_tensor_gradients(r)
-           : r->scatter != NULL ? reduce_scatter_slice(r->scatter->gradients)
+           : r->scatter != NULL ? reduce_scatter_slices(r->scatter->gradients)
                                 : step_gradients(r->step);
 }

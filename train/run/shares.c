@@ -9,6 +9,8 @@
 #include "train/run/scatter.h"
 #include "train/run/tensor_step.h"
 
+#include <string.h>
+
 _Static_assert((int)OPTIMIZER_MAX_RUNS == (int)STAGE_MAX_SPANS,
                "the optimizer has a run for each span");
 
@@ -18,7 +20,6 @@ struct run_shares {
     size_t *bounds;                                /* [replicas + 1] */
     int *firsts;                                   /* [replicas + 1], of the blocks of each */
     bool *flags;                                   /* [world] */
-    struct transfer *transfers;                    /* [2 * replicas] */
 };
 
 /* ---- who has what ---- */
@@ -39,7 +40,8 @@ static struct spans rank_spans(const struct run *r, int rank, enum run_share wha
     struct spans out = stage_spans(r, rank);
     size_t *bounds = r->shares->bounds;
     const int replica = layout_replica_of(&r->layout, rank);
-    for (int i = 0; i < out.n && what == SHARE_STATE && r->shares->sliced; i++) {
+    const bool whole = r->tensor != NULL || what == SHARE_WEIGHTS || !r->shares->sliced;
+    for (int i = 0; i < out.n && !whole; i++) {
         struct span *s = &out.at[i];
         optimizer_slices(r->optimizer, s->first, s->first + s->n, r->layout.replicas, bounds);
         *s = (struct span){bounds[replica], bounds[replica + 1] - bounds[replica]};
@@ -49,7 +51,8 @@ static struct spans rank_spans(const struct run *r, int rank, enum run_share wha
 
 bool run_shares_speaks(const struct run *r, int rank, enum run_share what)
 {
-    return (what == SHARE_STATE && r->shares->sliced) || layout_replica_of(&r->layout, rank) == 0;
+    return (r->shares->sliced && (what == SHARE_STATE || r->tensor != NULL)) ||
+           layout_replica_of(&r->layout, rank) == 0;
 }
 
 bool run_shares_is_divided(const struct run *r, enum run_share what)
@@ -103,39 +106,51 @@ static void open_share(struct run *r)
 
 /* ---- opening ---- */
 
-/* What this rank computes with, in spans. */
-static struct spans computed_spans(struct run *r)
+/* What the replicas divide: all, or this rank's stage. */
+static struct spans divided_spans(const struct run *r)
 {
-    if (r->tensor == NULL)
-        return stage_spans(r, world_rank());
-    const struct weights *shard = run_tensor_weights(r);
-    return weights_spans(shard, &shard->stage);
+    if (r->layout.stages == 1 && r->tensor == NULL)
+        return (struct spans){.n = 1, .at = {{0, r->trainable.n}}};
+    return weights_spans(&r->weights, &r->weights.stage);
 }
 
-/* Where a span's slices begin. Shards have no pieces of work, so theirs are of any length. */
+/* Where the slices of a span begin, in what this rank computes with. */
 static void find_bounds(struct run *r, struct span s)
 {
+    const int replicas = r->layout.replicas;
     size_t *bounds = r->shares->bounds;
-    const size_t replicas = (size_t)r->layout.replicas;
-    if (r->tensor == NULL) {
-        optimizer_slices(r->optimizer, s.first, s.first + s.n, r->layout.replicas, bounds);
-        return;
-    }
-    for (size_t i = 0; i <= replicas; i++)
-        bounds[i] = s.first + s.n / replicas * i + s.n % replicas * i / replicas;
+    optimizer_slices(r->optimizer, s.first, s.first + s.n, replicas, bounds);
+    if (r->tensor != NULL)
+        run_tensor_places(r, bounds, replicas + 1);
 }
 
 /* One for each span, since slices are parts of one. */
 static int open_reductions(struct run *r)
 {
     const struct rank_group peers = layout_replicas(&r->layout);
-    const struct spans own = computed_spans(r);
+    const struct spans own = divided_spans(r);
     int rc = 0;
     for (int i = 0; i < own.n && rc == 0; i++) {
         find_bounds(r, own.at[i]);
         rc = reduction_new(&r->shares->reductions[i], &peers, r->shares->firsts, r->shares->bounds,
                            r->trainable.dtype, r->config.execution.half_partials);
     }
+    return rc;
+}
+
+static int open_scatter(struct run *r, bool (*stopped)(struct run *r))
+{
+    const struct spans own = divided_spans(r);
+    const size_t n = (size_t)r->layout.replicas + 1;
+    size_t *bounds = mem_array((size_t)own.n * n, sizeof *bounds);
+    if (bounds == NULL)
+        return ERR_NOMEM;
+    for (int i = 0; i < own.n; i++) {
+        find_bounds(r, own.at[i]);
+        memcpy(bounds + (size_t)i * n, r->shares->bounds, n * sizeof *bounds);
+    }
+    int rc = run_scatter_open(r, own.n, bounds, stopped);
+    mem_free(bounds);
     return rc;
 }
 
@@ -182,14 +197,13 @@ int run_shares_open(struct run *r, bool (*stopped)(struct run *r))
     k->bounds = mem_array((size_t)r->layout.replicas + 1, sizeof *k->bounds);
     k->flags = mem_array((size_t)world_size(), sizeof *k->flags);
     k->firsts = mem_array((size_t)r->layout.replicas + 1, sizeof *k->firsts);
-    k->transfers = mem_array(2 * (size_t)r->layout.replicas, sizeof *k->transfers);
-    if (k->bounds == NULL || k->flags == NULL || k->firsts == NULL || k->transfers == NULL)
+    if (k->bounds == NULL || k->flags == NULL || k->firsts == NULL)
         return ERR_NOMEM;
     division_even(k->firsts, r->config.training.gradient_blocks, r->layout.replicas);
     if (r->layout.replicas > 1)
-        rc = open_reductions(r); /* which leaves the bounds of the only span there */
-    if (rc == 0)
-        rc = run_scatter_open(r, k->bounds, stopped);
+        rc = open_reductions(r);
+    if (rc == 0 && run_scatter_is_on(r))
+        rc = open_scatter(r, stopped);
     if (rc == 0 && run_shares_is_divided(r, SHARE_STATE))
         open_share(r);
     return rc;
@@ -205,7 +219,6 @@ void run_shares_close(struct run *r)
     mem_free(k->bounds);
     mem_free(k->firsts);
     mem_free(k->flags);
-    mem_free(k->transfers);
     mem_free(k);
     r->shares = NULL;
 }
@@ -215,56 +228,38 @@ void run_shares_close(struct run *r)
 static void add_gradients(struct run *r)
 {
     struct run_shares *k = r->shares;
-    for (int i = 0; i < STAGE_MAX_SPANS; i++)
+    if (r->scatter != NULL)
+        run_scatter_finish(r);
+    for (int i = 0; i < STAGE_MAX_SPANS && r->scatter == NULL; i++)
         if (k->reductions[i] != NULL)
             reduction_run(k->reductions[i], step_blocks(r->step), step_gradients(r->step), &r->sum,
-                          !k->sliced || r->tensor != NULL);
+                          !k->sliced);
     if (r->layout.stages > 1)
         world_broadcast(&r->sum, sizeof r->sum, 0);
+    size_t first = 0;
+    const void *own = r->scatter != NULL ? run_scatter_slices(r, &first) : step_gradients(r->step);
     if (r->tensor != NULL)
-        run_tensor_gather_gradients(r);
+        run_tensor_gather_gradients(r, own, first);
 }
 
 void run_shares_add(struct run *r)
 {
     if (r->shares == NULL)
         return;
-    if (r->scatter != NULL) {
-        run_scatter_finish(r);
-        return;
-    }
     const enum profile_part was = profile_set(PART_EXCHANGE);
     add_gradients(r);
     profile_resume(was);
 }
 
-/* Of this rank's slices, which its peers have updated in parts. */
-static void join_slices(struct run *r)
-{
-    struct run_shares *k = r->shares;
-    const struct rank_group peers = layout_replicas(&r->layout);
-    const struct spans own = stage_spans(r, world_rank());
-    for (int i = 0; i < own.n; i++) {
-        const struct span s = own.at[i];
-        optimizer_slices(r->optimizer, s.first, s.first + s.n, peers.size, k->bounds);
-        group_spread(&peers, k->bounds, weights_block(&r->weights), dtype_bytes(r->weights.dtype),
-                     k->transfers);
-    }
-}
-
 static void spread_weights(struct run *r)
 {
     struct run_shares *k = r->shares;
-    if (r->tensor != NULL) {
-        if (k->sliced)
-            join_slices(r);
+    const struct weights *w = r->tensor != NULL ? run_tensor_weights(r) : &r->trainable;
+    if (r->tensor != NULL)
         run_tensor_spread_weights(r);
-        return;
-    }
     for (int i = 0; i < STAGE_MAX_SPANS && k->sliced; i++)
         if (k->reductions[i] != NULL)
-            reduction_spread(k->reductions[i], weights_block(&r->trainable),
-                             dtype_bytes(r->trainable.dtype));
+            reduction_spread(k->reductions[i], weights_block(w), dtype_bytes(w->dtype));
 }
 
 void run_shares_spread_weights(struct run *r)
@@ -383,17 +378,20 @@ void *run_shares_place(const struct run *r, const struct run_part *p)
     return (char *)blocks[p->block].data + p->first;
 }
 
-/* What this rank has of a block. */
+/* What this rank has of a block; slices that are empty are left out. */
 static struct spans own_spans(const struct run *r, const struct optimizer_block *b,
                               enum run_share what)
 {
-    struct spans own = {.n = 1, .at = {{0, b->n}}};
+    struct spans out = {.n = 0};
     if (!run_shares_is_divided(r, what))
-        return own;
-    own = rank_spans(r, world_rank(), what);
-    for (int i = 0; i < own.n; i++)
-        own.at[i] = in_block(r, b, own.at[i]);
-    return own;
+        return (struct spans){.n = 1, .at = {{0, b->n}}};
+    const struct spans own = rank_spans(r, world_rank(), what);
+    for (int i = 0; i < own.n; i++) {
+        const struct span s = in_block(r, b, own.at[i]);
+        if (s.n > 0)
+            out.at[out.n++] = s;
+    }
+    return out;
 }
 
 struct spans run_shares_own(const struct run *r, const struct optimizer_block *b)

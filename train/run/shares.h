@@ -3,9 +3,10 @@
 /*
  * Who has what of a run of several ranks (train/parallel/layout.h). A stage of a pipeline has the
  * weights, gradients and moments of its layers, a rank of tensor parallelism a slice of its stage's
- * weights and moments, which it updates (tensor_step.h); with zero=1 each replica of a stage, or of
- * a slice, has a part of its moments, and updates that part of the weights. What rank 0 writes to
- * files or shows, it reads from the others part by part (ranks.h).
+ * weights and moments, which it updates (tensor_step.h). With zero=1 the replicas of a stage divide
+ * what they update, and each has the moments of its part, and the slices; with zero=2 the summed
+ * gradients of its part too (scatter.h). What rank 0 writes to files or shows, it reads from the
+ * others part by part (ranks.h).
  *
  *   gradients   added up by the replicas of each stage
  *   norms       of all pieces to all ranks

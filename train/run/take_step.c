@@ -132,6 +132,7 @@ static int take_batch(struct run *r)
 {
     if (r->ids != NULL)
         return 0;
+    run_scatter_seek(r, r->micro);
     r->sequence = batches_given(r->batches);
     profile_begin(SPAN_BATCH, -1);
     profile_set(PART_LOADER);
@@ -170,7 +171,8 @@ static int take_micro_batch(struct run *r, bool *stopped)
     const struct training_section *t = &r->config.training;
     double begun = clock_s();
     int rc = interrupt_pending() ? err_set(ERR_INTERRUPTED, "paused") : take_batch(r);
-    *stopped = !run_tensor_ready(r, rc == 0 && !run_ranks_stopped(r), NULL, NULL);
+    *stopped =
+        !run_tensor_ready(r, rc == 0 && !run_ranks_stopped(r) && run_scatter_await(r), NULL, NULL);
     if (rc == 0 && !*stopped)
         rc = step_run(r->step, &r->sum, r->ids, r->labels, t->micro_batch_size, t->sequence_length,
                       (float)loss_factor(r), r->sequence, true);

@@ -5,6 +5,7 @@
 #include "model/base/profile.h"
 #include "train/parallel/shard_exchange.h"
 #include "train/parallel/sum_ring.h"
+#include "model/shard_cursor.h"
 #include "train/run/inside.h"
 #include "train/step/step.h"
 #include "train/step/weights_init.h"
@@ -25,6 +26,17 @@ struct run_tensor {
 bool run_tensor_is_on(const struct run *r)
 {
     return r->layout.tensor > 1;
+}
+
+/* The replicas' parts are those of the reduced gradients that they have: a run of each shard. */
+static struct weights_slice slice_of(const struct run *r, int rank)
+{
+    const struct layout *l = &r->layout;
+    const bool sliced = r->config.execution.zero > 0;
+    return (struct weights_slice){.replicas = sliced ? l->replicas : 1,
+                                  .replica = sliced ? layout_replica_of(l, rank) : 0,
+                                  .n = l->tensor,
+                                  .own = layout_tensor_of(l, rank)};
 }
 
 static int open_slices(struct run *r)
@@ -59,6 +71,7 @@ int run_tensor_open(struct run *r, const struct source *from, enum dtype precisi
                                         "tensor_parallel cannot do with: tensor_parallel=1");
     const struct model_stage stage =
         layout_stage(&r->layout, layout_stage_of(&r->layout, world_rank()));
+    const struct weights_slice slice = slice_of(r, world_rank());
     struct run_tensor *t = r->tensor = mem_alloc(sizeof *t);
     if (t == NULL)
         return ERR_NOMEM;
@@ -67,7 +80,7 @@ int run_tensor_open(struct run *r, const struct source *from, enum dtype precisi
     int rc = sum_ring_new(&t->ring, &t->group);
     if (rc == 0)
         rc = weights_init_shard(&r->weights, &t->own, r->model, from, precision, &stage, &t->shard,
-                                r->events.progress);
+                                &slice, r->events.progress);
     if (rc == 0)
         rc = open_slices(r);
     if (rc == 0)
@@ -113,8 +126,23 @@ struct weights *run_tensor_weights(struct run *r)
 struct spans run_tensor_slices(const struct run *r, int rank)
 {
     const struct model_stage stage = layout_stage(&r->layout, layout_stage_of(&r->layout, rank));
-    return weights_slices(&r->weights, &stage, r->layout.tensor,
-                          layout_tensor_of(&r->layout, rank));
+    const struct weights_slice slice = slice_of(r, rank);
+    return weights_slices(&r->weights, &stage, &slice);
+}
+
+void run_tensor_places(const struct run *r, size_t *elements, int n)
+{
+    const struct run_tensor *t = r->tensor;
+    struct shard_cursor cursor;
+    struct shard_run run = {0};
+    bool here = true;
+    shard_cursor_init(&cursor, &r->model->config, &t->shard);
+    for (int i = 0; i < n; i++) {
+        const size_t whole = elements[i];
+        while (here && (run.n == 0 || run.whole < whole))
+            here = shard_cursor_next(&cursor, &run, whole, SIZE_MAX, 1);
+        elements[i] = here ? run.own : t->own.n;
+    }
 }
 
 /* A word of each to each other. */
@@ -142,11 +170,11 @@ bool run_tensor_ready(struct run *r, bool ready, void (*meanwhile)(void *user), 
     return ready;
 }
 
-void run_tensor_gather_gradients(struct run *r)
+void run_tensor_gather_gradients(struct run *r, const void *shard, size_t first)
 {
     struct run_tensor *t = r->tensor;
     const enum profile_part was = profile_set(PART_EXCHANGE);
-    shard_exchange_gather(t->exchange, t->gradients, step_gradients(r->step));
+    shard_exchange_gather(t->exchange, t->gradients, shard, first);
     profile_resume(was);
 }
 

@@ -9,7 +9,8 @@
 
 struct gradient_taker {
     /* Before a block first adds to those of a layer, and they must be zero; may wait. False: the
-     * pass is to stop, as by Ctrl-C. */
+     * pass is to stop, as by Ctrl-C. Not called by the parts of a pass (step_stage.h) nor by a
+     * shard's, which nothing stops: these begin once the memory is there. */
     bool (*await)(void *user, int layer);
     /* They are whole, layers from the last to the first, then -1; their memory is the taker's until
      * await returns. */

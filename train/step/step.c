@@ -118,7 +118,7 @@ void step_zero(struct step *x)
     if (!x->stage.alone) /* others' may have been anyone's memory */
         stage_drop_others(&x->own, x->gradients, x->n_trainable,
                           dtype_bytes(x->gradient_blocks.dtype));
-    if (x->config.taken && x->config.block_batches == 1) /* few at once */
+    if (step_gives_back(x))
         mem_clear_map(x->gradients, x->gradient_bytes);
     else if (x->bytes.gradients > 0)
         par_run(zero_share, x);
@@ -207,7 +207,7 @@ static void run_backward(struct backward_thread *p, struct step *x, int piece)
     } else if (layer >= 0) {
         backward_layer(p, layer);
         step_store_gradients(p, x, layer);
-        if (p->thread == 0 && x->config.taken && x->batches + 1 == x->config.block_batches)
+        if (p->thread == 0 && x->config.taken && x->ends_block)
             x->taker.take(x->taker.user, layer);
     } else {
         if (!x->stage.alone)
@@ -254,7 +254,7 @@ static void run_piece(struct backward_thread *p, const struct step_pass *pass, s
 static bool await_gradients(struct step *x, struct pieces n, int piece)
 {
     const int backward = piece - n.forward - n.loss;
-    if (!x->config.taken)
+    if (!x->config.taken || x->config.slots[0] > 0)
         return true;
     if (piece == n.forward)
         return x->taker.await(x->taker.user, -1);
@@ -322,6 +322,7 @@ int step_run(struct step *x, struct step_result *sums, const token_id *ids, cons
     s->sequence = sequence;
     s->ids = ids;
     step_enter_slot(x, s, backward);
+    x->ends_block = x->batches + 1 == x->config.block_batches;
     const struct pieces n = step_pieces(x, backward);
     pass.last = n.forward + n.loss + n.backward;
     par_run(step_run_pieces, &pass);

@@ -53,7 +53,8 @@ struct step {
     struct embedding_gradient embedding;
     struct gradient_blocks gradient_blocks;
     struct gradient_taker taker;
-    int batches; /* micro-batches of the block that are done */
+    int batches;     /* micro-batches of the block that are done */
+    bool ends_block; /* the one at work is its last */
     struct loss loss;
     struct activation_stats *activation_stats; /* NULL: none are collected */
     int piece; /* where an interrupted pass resumes; 0: none is interrupted */
@@ -61,6 +62,14 @@ struct step {
     void *blocks[N_BLOCKS];
     struct step_bytes bytes;
 };
+
+/* Whether the memory of a layer's gradients goes back to the system once they are taken, so that
+ * few are there at once: where each micro-batch's are, and a pass waits for its layers' memory. */
+static inline bool step_gives_back(const struct step *x)
+{
+    return x->config.taken && x->config.block_batches == 1 && x->config.slots[0] == 0 &&
+           x->config.shard == NULL;
+}
 
 /* How many pieces a pass has of each kind. */
 struct pieces {

@@ -191,13 +191,13 @@ static void size_blocks(struct step *x)
     b->n_waiting = x->config.taken ? 0 : gradient_blocks_waiting(b->n, b->first, b->last);
 }
 
-/* Of those that are taken at each micro-batch, no more layers than these are there at once, and
- * what mem_clear_part leaves at the ends of the others. */
+/* Of those that go back, no more layers than these are there at once, and what mem_clear_part leaves
+ * at the ends of the others. */
 static size_t resident_gradients(const struct step *x, const struct config *c, enum dtype dtype)
 {
     struct config few = *c;
     const int others = c->n_layer - GRADIENTS_PENDING - 1;
-    if (!x->config.taken || x->config.block_batches != 1 || others <= 0)
+    if (!step_gives_back(x) || others <= 0)
         return x->n_trainable;
     few.n_layer = GRADIENTS_PENDING + 1;
     const size_t n =

@@ -127,6 +127,7 @@ int step_run_part(struct step *x, const struct step_part_call *c)
     struct slot *s = &x->slots[c->slot];
     struct part_job j = {.pass = {.x = x, .labels = s->labels, .scale = c->scale, .backward = true},
                          .part = c->part};
+    x->ends_block = c->ends_block;
     step_enter_slot(x, s, true);
     find_pieces(&j.pass, c->part);
     par_start(part_share, &j);

@@ -35,6 +35,7 @@ struct step_part_call {
     enum step_part part;
     int slot;
     float scale;
+    bool ends_block; /* the micro-batch is the last of its gradient block */
     struct step_result *sums;
     void (*meanwhile)(void *user);
     void *user;

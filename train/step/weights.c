@@ -148,16 +148,21 @@ struct spans weights_spans(const struct weights *w, const struct model_stage *st
     return out;
 }
 
-struct spans weights_slices(const struct weights *w, const struct model_stage *stage, int n,
-                            int own)
+/* Part `own` of n. */
+static struct span divide_span(const struct optimizer_layout *l, struct span s, int n, int own)
+{
+    const size_t last = s.first + s.n, begin = optimizer_layout_bound(l, s.first, last, n, own);
+    return (struct span){begin, optimizer_layout_bound(l, s.first, last, n, own + 1) - begin};
+}
+
+struct spans weights_slices(const struct weights *w, const struct model_stage *stage,
+                            const struct weights_slice *s)
 {
     const struct optimizer_layout l = weights_layout(w);
     struct spans out = weights_spans(w, stage);
     for (int i = 0; i < out.n; i++) {
-        const size_t first = out.at[i].first, last = first + out.at[i].n,
-                     begin = optimizer_layout_bound(&l, first, last, n, own);
-        out.at[i] =
-            (struct span){begin, optimizer_layout_bound(&l, first, last, n, own + 1) - begin};
+        const struct span part = divide_span(&l, out.at[i], s->replicas, s->replica);
+        out.at[i] = divide_span(&l, part, s->n, s->own);
     }
     return out;
 }

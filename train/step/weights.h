@@ -46,10 +46,14 @@ int weights_allocate(struct weights *w, const struct config *c, const struct wei
 void weights_release(struct weights *w);
 /* The spans of a stage, and forget what others have. */
 struct spans weights_spans(const struct weights *w, const struct model_stage *stage);
-/* Of each of these the part that process `own` of n updates, which may be empty: whole pieces of
- * the optimizer's work. */
-struct spans weights_slices(const struct weights *w, const struct model_stage *stage, int n,
-                            int own);
+/* Of each of these the part that a process updates, which may be empty: whole pieces of the
+ * optimizer's work. Replicas divide a span, and the n processes of one of them its part of that. */
+struct weights_slice {
+    int replicas, replica; /* 1, 0: each replica updates all */
+    int n, own;
+};
+struct spans weights_slices(const struct weights *w, const struct model_stage *stage,
+                            const struct weights_slice *s);
 void weights_drop_others(struct weights *w);
 /* How many floats a window has; allocates nothing. */
 size_t weights_window(const struct config *c, enum dtype dtype);

@@ -38,8 +38,9 @@ static int refuse_bad(const struct weights *w, const struct source *s, int i, ui
 
 /* Filling it, part by part where not all of it stays in memory. */
 struct filling {
-    struct weights *w, *shard; /* shard NULL: there is none */
-    struct spans stage;        /* of w, what shards have parts of */
+    struct weights *w, *shard;         /* shard NULL: there is none */
+    struct spans stage;                /* of w, what shards have parts of */
+    const struct weights_slice *slice; /* of w, what this process keeps */
     struct shard_cursor cursor;
     const struct source *s;
     const struct progress *progress;
@@ -189,9 +190,8 @@ static int init_weights(struct weights *w, struct filling *f, const struct model
 {
     int rc = weights_allocate(w, &m->config, place);
     if (rc == 0) {
-        const struct shard *s = &f->cursor.shard;
         f->stage = weights_spans(w, &w->stage);
-        w->own = f->shard == NULL ? f->stage : weights_slices(w, &w->stage, s->n, s->own);
+        w->own = f->shard == NULL ? f->stage : weights_slices(w, &w->stage, f->slice);
         rc = read_weights(w, f, m, open, p);
     }
     if (rc != 0)
@@ -209,9 +209,10 @@ int weights_init_stage(struct weights *w, const struct model *m, const struct so
 
 int weights_init_shard(struct weights *w, struct weights *own, const struct model *m,
                        const struct source *open, enum dtype dtype, const struct model_stage *stage,
-                       const struct shard *s, const struct progress *p)
+                       const struct shard *s, const struct weights_slice *slice,
+                       const struct progress *p)
 {
-    struct filling f = {.shard = own};
+    struct filling f = {.shard = own, .slice = slice};
     struct config shape;
     *own = (struct weights){.dtype = dtype, .stage = *stage};
     *w = (struct weights){.dtype = dtype, .stage = *stage};

@@ -23,7 +23,8 @@ int weights_init_stage(struct weights *w, const struct model *m, const struct so
  * updates. */
 int weights_init_shard(struct weights *w, struct weights *own, const struct model *m,
                        const struct source *open, enum dtype dtype, const struct model_stage *stage,
-                       const struct shard *s, const struct progress *p);
+                       const struct shard *s, const struct weights_slice *slice,
+                       const struct progress *p);
 /* The same with layers on disk (weights_disk.h); place NULL: in memory. ERR_IO: a full disk. */
 int weights_init_on_disk(struct weights *w, const struct model *m, const struct source *open,
                          enum dtype dtype, const struct progress *p,

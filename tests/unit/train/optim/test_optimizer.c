@@ -431,6 +431,21 @@ static void matrices_have_no_second_moment(void **state)
     weights_release(&w);
 }
 
+/* Of each slice its own slices. */
+static void check_slices_of_slices(const struct optimizer *o, const struct optimizer_layout *l,
+                                   const size_t *bounds, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int of = 1; of <= 3; of++) {
+            size_t parts[4];
+            optimizer_slices(o, bounds[i], bounds[i + 1], of, parts);
+            assert_true(parts[0] == bounds[i] && parts[of] == bounds[i + 1]);
+            for (int k = 0; k <= of; k++)
+                assert_int_equal(optimizer_layout_bound(l, bounds[i], bounds[i + 1], of, k),
+                                 parts[k]);
+        }
+}
+
 static void slices_are_known_before(void **state)
 {
     (void)state;
@@ -451,6 +466,7 @@ static void slices_are_known_before(void **state)
                 for (int i = 0; i <= n; i++)
                     assert_int_equal(optimizer_layout_bound(&l, layers[from], layers[to], n, i),
                                      bounds[i]);
+                check_slices_of_slices(o, &l, bounds, n);
             }
     optimizer_free(o);
     weights_release(&w);

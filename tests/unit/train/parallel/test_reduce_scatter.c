@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FEW = 20011, MANY = 700001, UNITS = 5 };
+enum { FEW = 20011, MANY = 700001, UNITS = 5, MOST = 6 };
 
 /* A failed assertion of a child is its end. */
 #define EXPECT(condition)                                                                          \
@@ -25,7 +25,9 @@ struct task {
     size_t n;
     enum dtype dtype;
     int most_pending, steps;
+    int groups; /* that work side by side, rank 0 in the first of them and so on; 0: 1 */
     bool half;
+    bool spans;       /* two: the first two units between them are nobody's */
     bool abandons;    /* each rank gives the first step up somewhere else */
     const void *want; /* [n], of one process */
     struct step_result sums;
@@ -60,6 +62,42 @@ static void list_units(struct gradient_unit *units, size_t n)
         units[UNITS - 1 - i] = (struct gradient_unit){ends[i], ends[i + 1] - ends[i]};
 }
 
+static struct rank_group own_group(const struct task *t)
+{
+    const int n = t->groups > 0 ? t->groups : 1;
+    return (struct rank_group){.first = world_rank() % n,
+                               .distance = n,
+                               .size = world_size() / n,
+                               .own = world_rank() / n};
+}
+
+/* Uneven slices, one of them empty. */
+static void find_bounds(size_t *bounds, int size, size_t first, size_t last)
+{
+    const size_t n = last - first;
+    for (int i = 0; i <= size; i++)
+        bounds[i] = first + (i == size ? n
+                             : i == 1  ? 0
+                                       : n * (size_t)i * (size_t)i / (size_t)(size * size));
+}
+
+/* All units are one span, or those in the middle are left out. */
+static int list_spans(size_t bounds[2 * (MOST + 1)], struct gradient_unit units[UNITS],
+                      int *n_units, const struct task *t, int size)
+{
+    list_units(units, t->n);
+    *n_units = UNITS;
+    if (!t->spans) {
+        find_bounds(bounds, size, 0, t->n);
+        return 1;
+    }
+    find_bounds(bounds, size, 0, units[UNITS - 1].n);
+    find_bounds(bounds + size + 1, size, units[1].first, t->n);
+    units[2] = units[UNITS - 1];
+    *n_units = 3;
+    return 2;
+}
+
 /* Whether a unit's memory may be used, which a rank that has stopped does not wait for. */
 static bool await_unit(struct reduce_scatter *r, int unit, bool stops)
 {
@@ -72,15 +110,18 @@ static bool await_unit(struct reduce_scatter *r, int unit, bool stops)
 /* The blocks of this rank; false: it stops before unit `until` of all that it would give. */
 static bool give_blocks(struct reduce_scatter *r, void *gradients, const struct task *t, int until)
 {
-    const int size = world_size(), rank = world_rank();
+    const struct rank_group g = own_group(t);
+    size_t bounds[2 * (MOST + 1)];
     struct gradient_unit units[UNITS];
-    list_units(units, t->n);
-    for (int i = 0; i < reduce_scatter_count(t->n_blocks, size, rank); i++) {
-        const int block = reduce_scatter_block(size, rank, i);
+    int n_units;
+    list_spans(bounds, units, &n_units, t, g.size);
+    for (int i = 0; i < reduce_scatter_count(t->n_blocks, g.size, g.own); i++) {
+        const int block = reduce_scatter_block(g.size, g.own, i);
         const struct step_result sums = block_sums(block);
-        for (int u = 0; u < UNITS; u++) {
+        for (int u = 0; u < n_units; u++) {
             if (until-- == 0 || !await_unit(r, u, until >= 0))
                 return false;
+            EXPECT(reduce_scatter_is_ready(r, u));
             add_block(gradients, block, units[u].first, units[u].n, t->dtype);
             reduce_scatter_give(r, u);
         }
@@ -89,28 +130,50 @@ static bool give_blocks(struct reduce_scatter *r, void *gradients, const struct 
     return true;
 }
 
+static void expect_slices(const struct reduce_scatter *r, const struct task *t,
+                          const size_t *bounds, int n_spans)
+{
+    const struct rank_group g = own_group(t);
+    const size_t each = dtype_bytes(t->dtype), from = bounds[g.own];
+    EXPECT(reduce_scatter_first(r) == from);
+    for (int i = 0; i < n_spans; i++, bounds += g.size + 1)
+        EXPECT(memcmp((const char *)reduce_scatter_slices(r) + (bounds[g.own] - from) * each,
+                      (const char *)t->want + bounds[g.own] * each,
+                      (bounds[g.own + 1] - bounds[g.own]) * each) == 0);
+}
+
+/* Of a block, to other ranks. */
+static size_t sent_bytes(const struct task *t, const size_t *bounds, int n_spans)
+{
+    const struct rank_group g = own_group(t);
+    size_t n = 0;
+    for (int i = 0; i < n_spans; i++, bounds += g.size + 1)
+        n += bounds[g.size] - bounds[0] - (bounds[g.own + 1] - bounds[g.own]);
+    return n * (t->half ? sizeof(uint16_t) : dtype_bytes(t->dtype));
+}
+
 static void act_rank(void *arg)
 {
     const struct task *t = arg;
-    const int size = world_size(), rank = world_rank();
+    const struct rank_group g = own_group(t);
+    const int rank = g.own;
     const size_t each = dtype_bytes(t->dtype);
-    size_t bounds[9];
+    size_t bounds[2 * (MOST + 1)];
     struct gradient_unit units[UNITS];
+    int n_units;
     struct reduce_scatter *r;
     struct step_result sums;
     void *gradients = mem_map("test", t->n * each);
     size_t sent = 0;
-    for (int i = 0; i <= size; i++) /* uneven slices, one of them empty */
-        bounds[i] = i == size ? t->n
-                    : i == 1  ? 0
-                              : t->n * (size_t)i * (size_t)i / (size_t)(size * size);
-    list_units(units, t->n);
+    const int n_spans = list_spans(bounds, units, &n_units, t, g.size);
     EXPECT(reduce_scatter_new(
-               &r, &(struct reduce_scatter_shape){.n_blocks = t->n_blocks,
+               &r, &(struct reduce_scatter_shape){.group = g,
+                                                  .n_blocks = t->n_blocks,
+                                                  .n_spans = n_spans,
                                                   .bounds = bounds,
                                                   .dtype = t->dtype,
                                                   .half = t->half,
-                                                  .n_units = UNITS,
+                                                  .n_units = n_units,
                                                   .units = units,
                                                   .most_pending = t->most_pending}) == 0);
     for (int again = 0; again < t->steps; again++) {
@@ -124,11 +187,10 @@ static void act_rank(void *arg)
             continue;
         }
         reduce_scatter_finish(r, &sums);
-        EXPECT(memcmp(reduce_scatter_slice(r), (const char *)t->want + bounds[rank] * each,
-                      (bounds[rank + 1] - bounds[rank]) * each) == 0);
+        expect_slices(r, t, bounds, n_spans);
         EXPECT(memcmp(&sums, &t->sums, sizeof sums) == 0);
-        sent += (size_t)reduce_scatter_count(t->n_blocks, size, rank) *
-                (t->n - (bounds[rank + 1] - bounds[rank])) * (t->half ? sizeof(uint16_t) : each);
+        sent += (size_t)reduce_scatter_count(t->n_blocks, g.size, rank) *
+                sent_bytes(t, bounds, n_spans);
         EXPECT(t->abandons || crowd_sent(TAG_NODE) == sent);
         for (size_t i = 0; i < t->n * each; i++)
             EXPECT(((const char *)gradients)[i] == 0);
@@ -167,8 +229,9 @@ static void check_sizes(struct task t)
     /* The sums of one process join as gradient_blocks_end has them. */
     do_all(&t, want);
     t.want = want;
-    for (int size = 2; size <= 5 && size <= t.n_blocks; size += size == 3 ? 2 : 1)
-        assert_int_equal(crowd_run(size, act_rank, &t), 0);
+    const int groups = t.groups > 0 ? t.groups : 1;
+    for (int size = 2; size <= MOST / groups && size <= t.n_blocks; size += size == 3 ? 2 : 1)
+        assert_int_equal(crowd_run(size * groups, act_rank, &t), 0);
     mem_free(want);
 }
 
@@ -207,6 +270,21 @@ static void a_step_that_is_given_up_leaves_nothing(void **state)
                               .most_pending = 2});
 }
 
+/* As the peers of two stages, each with layers that the other lacks. */
+static void groups_work_side_by_side(void **state)
+{
+    (void)state;
+    check_sizes((struct task){
+        .n_blocks = 5, .n = FEW, .dtype = DTYPE_F32, .groups = 2, .spans = true, .steps = 2});
+    check_sizes((struct task){.n_blocks = 4,
+                              .n = FEW,
+                              .dtype = DTYPE_F16,
+                              .groups = 2,
+                              .spans = true,
+                              .steps = 3,
+                              .abandons = true});
+}
+
 /* As many as wait between rounds, and no more. */
 static void slots_are_few(void **state)
 {
@@ -231,6 +309,7 @@ int main(void)
         cmocka_unit_test(slots_are_few),
         cmocka_unit_test(slices_have_the_bits_of_one),
         cmocka_unit_test(in_many_parts_too),
+        cmocka_unit_test(groups_work_side_by_side),
         cmocka_unit_test(a_step_that_is_given_up_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,9 +9,10 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 
-enum { RANKS = 3 };
+enum { RANKS = 3, MOST_RANKS = 8 };
 
 /* In children of the test, where a failed assertion would go nowhere. */
 #define EXPECT(condition)                                                                          \
@@ -27,10 +28,12 @@ static const char *const *const words_of_one = words + 1;
 
 struct scatter_trial {
     struct trial *t;
-    int late;             /* the rank that is stopped before its first micro-batch */
-    int64_t step;         /* of this step, once the others are in it */
-    int raising, every;   /* the rank that is stopped, at each of so many; 0: that one */
-    atomic_bool *reached; /* [RANKS], shared: this rank is in that step */
+    int ranks;             /* 0: RANKS */
+    const char *layout[2]; /* settings; NULL: none */
+    int late;              /* the rank that is stopped before its first micro-batch */
+    int64_t step;          /* of this step, once the others are in it */
+    int raising, every;    /* the rank that is stopped, at each of so many; 0: that one */
+    atomic_bool *reached;  /* [MOST_RANKS], shared: this rank is in that step */
     bool raised;
     struct ticks ticks;
 };
@@ -63,7 +66,10 @@ static void act_rank(void *arg)
     int pauses = 0;
     s->ticks = (struct ticks){.every = s->every};
     par_open(1 + world_rank() % 2, false);
-    trial_configure(t, words);
+    const char *all[8] = {NULL};
+    memcpy(all, words, sizeof words);
+    memcpy(all + sizeof words / sizeof *words - 1, s->layout, sizeof s->layout);
+    trial_configure(t, all);
     EXPECT(run_new(&r, &t->config, t->model, NULL, &e) == 0);
     EXPECT(run_join(r, 0) == 0);
     EXPECT(trial_go(r, &pauses) == 0);
@@ -91,19 +97,19 @@ static void check_ranks(struct scatter_trial s)
     struct trial t;
     const struct buf *want = reference_end();
     struct buf got = {0};
-    s.reached = mmap(NULL, RANKS * sizeof *s.reached, PROT_READ | PROT_WRITE,
+    s.reached = mmap(NULL, MOST_RANKS * sizeof *s.reached, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(s.reached != MAP_FAILED);
     trial_open(&t, words_of_one);
     s.t = &t;
     par_close(); /* no threads where processes are forked */
-    assert_int_equal(crowd_run(RANKS, act_rank, &s), 0);
+    assert_int_equal(crowd_run(s.ranks > 0 ? s.ranks : RANKS, act_rank, &s), 0);
     trial_read_end(&t, &got);
     assert_int_equal(got.n, want->n);
     assert_memory_equal(got.data, want->data, got.n);
     buf_release(&got);
     trial_close(&t);
-    munmap(s.reached, RANKS * sizeof *s.reached);
+    munmap(s.reached, MOST_RANKS * sizeof *s.reached);
 }
 
 /* Rank 0 has two blocks, each other has one. */
@@ -128,12 +134,30 @@ static void stopped_by_any_rank_too(void **state)
         check_ranks((struct scatter_trial){.raising = rank, .every = 11 + rank});
 }
 
+/* Of stages, shards and both, wherever others of the replica and of the other one are. */
+static void in_pipelines_and_shards_too(void **state)
+{
+    (void)state;
+    for (int rank = 0; rank < 4; rank++) {
+        check_ranks((struct scatter_trial){
+            .ranks = 4, .layout = {"layers_per_device=1,1"}, .raising = rank, .every = 13 + rank});
+        check_ranks((struct scatter_trial){
+            .ranks = 4, .layout = {"tensor_parallel=2"}, .raising = rank, .every = 11 + rank});
+    }
+    for (int rank = 0; rank < 8; rank += 5)
+        check_ranks((struct scatter_trial){.ranks = 8,
+                                           .layout = {"layers_per_device=0,2", "tensor_parallel=2"},
+                                           .raising = rank,
+                                           .every = 17 + rank});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_is_stopped_before_it_begins),
         cmocka_unit_test(that_step_may_be_the_first),
         cmocka_unit_test(stopped_by_any_rank_too),
+        cmocka_unit_test(in_pipelines_and_shards_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,9 +149,6 @@ static void save_after_loss(void *user)
 static void explain_launch(const struct repl *r)
 {
     const struct execution_section *e = &run_settings(r->run)->execution;
-    if (world_size() > 1 && processes_launched() && e->elastic == ELASTIC_ON && e->replicas == 1)
-        progress_warn("elastic is on, but all processes together are one replica, so a lost one "
-                      "ends the run: with replicas=2 the other goes on");
     if (processes_launched())
         return;
     if (world_size() > 1 && *e->hosts != '\0')

@@ -115,7 +115,23 @@ static int list_profile(struct word_list *l, const char *trace)
     return rc;
 }
 
-/* "train" and the n words; of those that go on with fewer, with their number, and where there is a
+/* The number of those that go on, and what they are where that is less than a replica. */
+static int list_layout(struct word_list *l, const struct restart *again)
+{
+    const struct regroup *g = &again->layout;
+    if (!again->regrouped)
+        return add_word(l, mem_sprintf("replicas=%d", again->size / again->stages));
+    int rc = add_word(l, mem_sprintf("layers_per_device=%s", g->layers));
+    if (rc == 0)
+        rc = add_word(l, mem_sprintf("tensor_parallel=%d", g->tensor));
+    if (rc == 0)
+        rc = add_word(l, mem_strdup("virtual_stages=1"));
+    if (rc == 0 && g->tensor == 1)
+        rc = add_word(l, mem_strdup("rts_activations=off"));
+    return rc == 0 ? add_word(l, mem_strdup("replicas=1")) : rc;
+}
+
+/* "train" and the n words; of those that go on with fewer, with their layout, and where there is a
  * checkpoint since, which has what the words say, behind the folder: a run that was resumed names
  * the one that it began with. */
 static int list_words(struct word_list *l, const struct repl *r, char *const *words, int n,
@@ -127,7 +143,7 @@ static int list_words(struct word_list *l, const struct repl *r, char *const *wo
     while (settings_table_at(&options_table, rows) != NULL)
         rows++;
     l->n = 0;
-    l->words = mem_array((size_t)(n + rows + 9), sizeof *l->words);
+    l->words = mem_array((size_t)(n + rows + 13), sizeof *l->words);
     if (l->words == NULL)
         return ERR_NOMEM;
     int rc = trace == NULL ? 0 : list_profile(l, trace);
@@ -139,7 +155,7 @@ static int list_words(struct word_list *l, const struct repl *r, char *const *wo
     else if (rc == 0 && !goes_on)
         rc = add_all(l, words, n);
     if (rc == 0 && again != NULL)
-        rc = add_word(l, mem_sprintf("replicas=%d", again->size / again->stages));
+        rc = list_layout(l, again);
     if (rc == 0)
         rc = list_options(l, r);
     return rc == 0 && trace != NULL ? add_word(l, mem_strdup("--force")) : rc;

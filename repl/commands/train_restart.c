@@ -114,26 +114,48 @@ static bool is_elastic(const struct run_config *c)
            (c->execution.elastic == ELASTIC_AUTO && has_many_hosts(c));
 }
 
-/* A share of some processes, in whole pipelines. */
-static int share_size(const struct restart *a, int size, double share)
+static int share_size(int size, double share)
 {
-    return (int)(size * share + 1e-6) / a->stages * a->stages;
+    return (int)(size * share + 1e-6);
 }
 
-static int begin_without(struct restart *a, const char *text, const struct host_fault *faults,
-                         int n)
+/* Those of at most n processes, one or more, that the next start is of. */
+static void choose_size(struct restart *a, const struct run_config *c, int n)
+{
+    a->regrouped = n < a->stages;
+    a->size = n / a->stages * a->stages;
+    if (!a->regrouped)
+        return;
+    regroup_find(&a->layout, c, n);
+    a->size = a->layout.stages * a->layout.tensor;
+}
+
+/* "2 processes, layers_per_device=6,6" */
+static void describe_size(char *out, size_t n, const struct restart *a)
+{
+    const int at = snprintf(out, n, "%d process%s", a->size, a->size == 1 ? "" : "es");
+    if (a->regrouped && a->layout.stages > 1)
+        snprintf(out + at, n - (size_t)at, ", layers_per_device=%.60s%s,", a->layout.layers,
+                 strlen(a->layout.layers) > 60 ? "..." : "");
+    else if (a->regrouped && a->layout.tensor > 1)
+        snprintf(out + at, n - (size_t)at, ", tensor_parallel=%d,", a->layout.tensor);
+}
+
+static int begin_without(struct restart *a, const struct run_config *c, const char *text,
+                         const struct host_fault *faults, int n)
 {
     double share;
+    char described[160];
     const int rc = leave_hosts(a, text, faults, n, &share);
-    const int size = rc == 0 && a->hosts != NULL ? share_size(a, a->size, share) : 0;
+    const int size = rc == 0 && a->hosts != NULL ? share_size(a->size, share) : 0;
     if (rc != 0 || size == 0)
         return rc;
-    a->size = size;
+    choose_size(a, c, size);
+    describe_size(described, sizeof described, a);
     for (int i = 0; i < n; i++)
         wrap_say(stdout, term_dim(stdout), "[host %s cannot be used: %s]", faults[i].name,
                  faults[i].why);
-    wrap_say(stdout, term_dim(stdout), "[begins with %d process%s on the others]", size,
-             size == 1 ? "" : "es");
+    wrap_say(stdout, term_dim(stdout), "[begins with %s on the others]", described);
     fflush(stdout);
     return 0;
 }
@@ -154,7 +176,7 @@ int restart_begin(struct restart *a, const struct run_config *c)
     if (rc == 0)
         rc = launcher_hosts_ask(faults, &n, buf_text(&text));
     if (rc == 0 && n > 0 && is_elastic(c))
-        rc = begin_without(a, buf_text(&text), faults, n);
+        rc = begin_without(a, c, buf_text(&text), faults, n);
     if (rc == 0 && n > 0 && a->size == size)
         rc = err_set(ERR_IO, "host %s cannot be used: %s", faults[0].name, faults[0].why);
     buf_release(&text);
@@ -174,12 +196,12 @@ static void wait_for_folder(const char *folder)
 
 static void say_restart(const struct restart *a, const struct launcher_end *end, const char *why)
 {
-    char from[120] = "from the beginning";
+    char from[120] = "from the beginning", described[160];
+    describe_size(described, sizeof described, a);
     if (a->step >= 0)
         snprintf(from, sizeof from, "from step %" PRId64 ", %s", a->step,
                  a->step == end->saved ? "which rank 0 has saved" : "the newest checkpoint");
-    wrap_say(stdout, term_dim(stdout), "[%s; continues with %d process%s %s]", why, a->size,
-             a->size == 1 ? "" : "es", from);
+    wrap_say(stdout, term_dim(stdout), "[%s; continues with %s %s]", why, described, from);
     fflush(stdout);
 }
 
@@ -188,7 +210,7 @@ bool restart_plan(struct restart *a, const struct run_config *c, const struct la
     const int64_t before = a->step;
     const int living = a->size - (end->rank < 0 ? 0 : end->n), rc = err_last();
     double share = 1;
-    if (!end->lost || share_size(a, living, 1) < 1 || signals_leaving() || interrupt_pending())
+    if (!end->lost || living < 1 || signals_leaving() || interrupt_pending())
         return false;
     char *why = mem_strdup(err_text());
     if (!is_elastic(c)) {
@@ -203,10 +225,10 @@ bool restart_plan(struct restart *a, const struct run_config *c, const struct la
     if (goes_on && *c->execution.hosts != '\0' &&
         find_hosts(a, c, end->silent ? end->host : "", &share) != 0)
         goes_on = false;
-    const int shared = share_size(a, a->whole, share), size = share_size(a, living, 1);
+    const int shared = share_size(a->whole, share);
     goes_on = goes_on && shared > 0;
     if (goes_on) {
-        a->size = shared < size ? shared : size;
+        choose_size(a, c, shared < living ? shared : living);
         say_restart(a, end, why);
     } else if (why != NULL) {
         err_set(rc, "%s", why);

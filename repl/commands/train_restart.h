@@ -3,16 +3,19 @@
 /*
  * How launched processes go on without one that is lost (execution.elastic). Open MPI 4 cannot take
  * a process out of its world, so the others begin again: from the step that rank 0 has saved
- * meanwhile, or from the newest checkpoint.
+ * meanwhile, or from the newest checkpoint. Replicas are whole or not there; where fewer are left
+ * than one has, they regroup.
  */
 #include "repl/session/launcher.h"
-#include "train/config/run_config.h"
+#include "train/config/regroup.h"
 
 struct restart {
     const char *folder; /* of the run; borrowed */
     int size;           /* processes, of the last start; 0: none yet */
     int whole;          /* processes of a start by all hosts */
-    int stages;         /* processes of a replica, which is whole or not there */
+    int stages;         /* processes of a replica, by the settings */
+    bool regrouped;     /* fewer: a single replica by another layout */
+    struct regroup layout;
     int64_t step;       /* of the checkpoint they go on from; -1: from the beginning */
     int64_t first;      /* of the newest before the first start; -1: there was none */
     char *hosts;        /* owned; the hostfile without hosts that are gone. NULL: as it is */

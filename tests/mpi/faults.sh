@@ -40,6 +40,29 @@ has "  and rank 0" "[rank 0 ($here) was lost: killed by signal 9; continues with
 is "  nothing is left" "0 " "$(gone "$TMPDIR/run") $(left)"
 has "it can be as many again" "[finished at step $((STEPS + 2))" \
     "$("$PRATTLE" train resume run steps=$((STEPS + 2)) replicas=3)"
+# A replica that is less than whole regroups: as fewer stages, as fewer shards, and as one process.
+lose() { # LAYOUT...: a process of each of its starts, until one is left; prints how it went on
+    local at= times=0
+    start parts replicas=1 elastic=on "$@"
+    while until_newer parts "$at"; do
+        at=$(newest parts)
+        find_processes && [ ${#ranks[@]} -gt 1 ] || break
+        kill -9 "${ranks[$((times % 2))]}"
+        times=$((times + 1))
+        until [ "$(grep -c 'continues with' log)" -ge $times ] || ! kill -0 $launcher 2>/dev/null; do sleep 0.02; done
+    done
+    wait $launcher
+    echo "$? $(digest parts) $(grep -o 'continues with .* from step' log | xargs -d '\n')"
+}
+is "a pipeline that loses two is two stages, and then one process" \
+    "0 $(digest whole) continues with 2 processes, layers_per_device=1,1, from step continues with 1 process from step" \
+    "$(lose layers_per_device=[0,1,1])"
+is "and shards are fewer" "0 $(digest whole) continues with 1 process from step" \
+    "$(lose tensor_parallel=2 recompute=all rts_activations=on)"
+is "stages of shards are one stage of them, and then one process" \
+    "0 $(digest whole) continues with 2 processes, tensor_parallel=2, from step continues with 1 process from step" \
+    "$(lose tensor_parallel=2 layers_per_device=[1,1] zero=1)"
+is "  nothing is left" "0 " "$(gone "$TMPDIR/parts") $(left)"
 # One that goes on by resume=on, and has no checkpoint since, is still told the rest of its words.
 STEPS=20 one again micro_batch_size=1 >/dev/null
 "$PRATTLE" $(STEPS=300 words "$TMPDIR/again" resume=on micro_batch_size=1 zero=1 log_every=1 replicas=2 elastic=on) >log 2>err &

@@ -220,7 +220,7 @@ static const struct setting table[] = {
  .more = "Empty: this host. The processes are spread evenly over them. All have the program and the run's folder under the same paths. train/parallel/HOSTS.md has examples"},
 {.group = "execution", .name = "elastic", .holds_from = RUN_HOLDS_FROM_RESUME, .type = SETTING_CHOICE, .offset = E(elastic), .choices = CHOICES("auto", "on|yes|true|1", "off|no|false|0"),
  .help = "continue without a process that is lost",
- .more = "The others begin again at the newest state that is whole, with the same results, bit for bit. auto: on where hosts names more than one. Of processes that prattle has started"},
+ .more = "The others begin again at the newest state that is whole, with the same results, bit for bit; those of a replica that is not whole any more regroup as fewer stages or shards. auto: on where hosts names more than one. Of processes that prattle has started"},
 {.group = "execution", .name = "matrices", .holds_from = RUN_HOLDS_FROM_RESUME, .type = SETTING_CHOICE, .offset = E(matrices), .choices = CHOICES("auto", "own", "openblas"),
  .help = "matrix products: own kernels, or OpenBLAS's",
  .more = "auto: own where the processor has AVX2 or AVX-512. With own the results are the same, bit for bit, on every machine"},

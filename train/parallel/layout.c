@@ -58,6 +58,15 @@ int layout_count(const char *text)
     return n < 1 ? 1 : n;
 }
 
+int layout_layers(const char *text)
+{
+    int layers[LAYOUT_MAX_STAGES], sum = 0;
+    const int n = is_none(text) ? 0 : read_list(text, layers, LAYOUT_MAX_STAGES);
+    for (int i = 0; i < n; i++)
+        sum += layers[i];
+    return sum;
+}
+
 void layout_suggest(char *out, size_t n, int stages, int n_layer)
 {
     size_t at = 0;

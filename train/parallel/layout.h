@@ -38,8 +38,9 @@ int layout_read(struct layout *l, const char *text, int n_layer);
  * the nearest number that can be, where a stage would have a chunk without layers, but for a first
  * one that has none at all, or a chunk's neighbour would be the stage itself. */
 int layout_divide(struct layout *l, int chunks);
-/* How many stages a list has, right or not. */
+/* How many stages a list has, right or not; and how many layers. */
 int layout_count(const char *text);
+int layout_layers(const char *text);
 /* "4,4,4", a word that can be typed: about as many layers in each as in others. */
 void layout_suggest(char *out, size_t n, int stages, int n_layer);
 

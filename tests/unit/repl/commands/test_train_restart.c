@@ -138,12 +138,42 @@ static void nobody_tries_for_ever(void **state)
     assert_int_equal(a.size, 2);
     assert_in_range(n, 1, 3);
     assert_false(plan(&a, &(struct launcher_end){.ran = true, .rank = -1}));
-    /* Half a pipeline is none. */
-    a = begin(6);
-    a.stages = 3;
-    assert_true(plan(&a, &killed));
-    assert_int_equal(a.size, 3);
-    assert_false(plan(&a, &killed));
+}
+
+/* Half a pipeline is none, until there is no other. */
+static void a_replica_in_parts_regroups(void **state)
+{
+    static const struct {
+        int tensor, living;
+        bool regrouped;
+        int stages, shards;
+        const char *layers;
+    } rows[] = {
+        {1, 5, false, 0, 0, ""},    {1, 3, false, 0, 0, ""},    {1, 2, true, 2, 1, "6,6"},
+        {1, 1, true, 1, 1, "none"}, {2, 11, false, 0, 0, ""},   {2, 5, true, 2, 2, "6,6"},
+        {2, 3, true, 1, 2, "none"}, {2, 1, true, 1, 1, "none"},
+    };
+    (void)state;
+    config.execution.elastic = ELASTIC_ON;
+    use_hosts(NULL);
+    mem_free(config.execution.layers_per_device);
+    config.execution.layers_per_device = mem_strdup("[2,5,5]");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct restart a = begin(rows[i].living + 1);
+        config.execution.tensor_parallel = rows[i].tensor;
+        a.stages = 3 * rows[i].tensor;
+        assert_true(plan(&a, &killed));
+        assert_int_equal(a.regrouped, rows[i].regrouped);
+        assert_int_equal(a.size, rows[i].regrouped ? rows[i].stages * rows[i].shards
+                                                   : rows[i].living / a.stages * a.stages);
+        if (!a.regrouped)
+            continue;
+        assert_int_equal(a.layout.stages, rows[i].stages);
+        assert_int_equal(a.layout.tensor, rows[i].shards);
+        assert_string_equal(a.layout.layers, rows[i].layers);
+    }
+    struct restart a = begin(1);
+    assert_false(plan(&a, &killed)); /* nobody is left */
 }
 
 int main(void)
@@ -154,6 +184,7 @@ int main(void)
         cmocka_unit_test(a_host_is_left_out_once),
         cmocka_unit_test(an_option_is_no_host),
         cmocka_unit_test(nobody_tries_for_ever),
+        cmocka_unit_test(a_replica_in_parts_regroups),
     };
     const char *folder = getenv("TMPDIR");
     snprintf(hosts_path, sizeof hosts_path, "%s/hosts.%ld", folder != NULL ? folder : "/tmp",

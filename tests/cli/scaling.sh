@@ -33,8 +33,19 @@ sums() { sed -n 's/^  sums *\([0-9]*\).*/\1/p' <<<"$1"; }
 is "  which latency makes longer" 1 "$(($(sums "$(plan link=1 latency=20000 $three tensor_parallel=3)") > 5 * $(sums "$out")))"
 has "  and are the best where memory is short" "tensor_parallel=4" \
     "$(plan ranks=8 link=1 $given rank_memory=0.4 | grep '^best')"
-has "  those of stages are not reckoned" "shards is not known here: tensor_parallel=1, or layers_per_device=none" \
-    "$(plan link=1 $given ranks=4 tensor_parallel=2 layers_per_device=3,3)"
+# seconds PART PLAN: of the layout as given, 0 where it has none.
+seconds() { sed -n '/as given/,/a step/p' <<<"$2" | awk -v part="$1" '$1 == part { s = $2 } END { print s + 0 }'; }
+both=$(plan link=1 latency=100 $given ranks=4 gradient_blocks=1 tensor_parallel=2 layers_per_device=3,3)
+stages=$(plan link=1 latency=100 $given ranks=2 gradient_blocks=1 layers_per_device=3,3)
+shards=$(plan link=1 latency=100 $given ranks=2 gradient_blocks=1 tensor_parallel=2)
+has "  and stages of them" "as given: replicas=1 zero=0 gradient_blocks=1 tensor_parallel=2 layers_per_device=3,3" "$both"
+is "    which compute half of what the stages do" 1 \
+    "$(awk -v a="$(seconds compute "$both")" -v b="$(seconds compute "$stages")" 'BEGIN { print (a > b / 2 * 0.98 && a < b / 2 * 1.1) }')"
+is "    wait for half of the sums of all layers, and for messages between stages" 1 \
+    "$(awk -v a="$(seconds sums "$both")" -v b="$(seconds sums "$shards")" -v c="$(seconds stages "$both")" \
+        'BEGIN { print (a > b / 2 * 0.9 && a < b / 2 * 1.3 && c > 0) }')"
+has "    and are the best where neither alone fits" "replicas=2 zero=1 gradient_blocks=2 tensor_parallel=2 layers_per_device=6,6,6,6" \
+    "$(plan ranks=16 link=10 $given n_layer=24 n_embd=1024 n_head=16 micro_batch_size=1 gradient_blocks=1 rank_memory=1.5 | grep '^best')"
 out=$(plan ranks=1 $given)
 is "one process sends nothing" "" "$(sed -n '/^best layout/,/a step/p' <<<"$out" | grep -E 'gradients |weights|bubble|stages|sums')"
 has "without words of a cluster there is none" "" "$(plan | grep cluster)"

@@ -25,6 +25,12 @@ static bool trains_from_disk(const struct run_config *c, const struct scaling_la
     return c->execution.phased && l->over.replicas * l->over.stages * l->over.tensor == 1;
 }
 
+/* With its weights there too. */
+static bool is_phased(const struct run_config *c, const struct scaling_layout *l)
+{
+    return trains_from_disk(c, l) && c->lora.rank == 0;
+}
+
 int scaling_blocks(const struct run_config *c, int replicas)
 {
     const int micro = c->training.gradient_accumulation;
@@ -44,9 +50,6 @@ static int check_layout(const struct run_config *c, const struct config *shape,
     if (l->blocks < replicas || micro % l->blocks != 0)
         return err_set(ERR_RANGE, "%d replicas need %d or more gradient_blocks that divide %d",
                        replicas, replicas, micro);
-    if (l->over.stages > 1 && l->over.tensor > 1)
-        return err_set(ERR_UNSUPPORTED, "the time of a step of stages that are shards is not known "
-                                        "here: tensor_parallel=1, or layers_per_device=none");
     return 0;
 }
 
@@ -156,6 +159,8 @@ static void reckon_exchange(const struct reckoning *r, struct step_time *out)
 {
     const int replicas = r->l->over.replicas;
     int all;
+    if (r->l->over.tensor > 1)
+        scaling_slices(out, &r->work);
     if (replicas == 1)
         return;
     const double rest = (double)(replicas - 1) / replicas, slice = r->n * r->sent / replicas;
@@ -199,56 +204,67 @@ static void reckon_state(const struct reckoning *r, struct step_time *out)
         out->disk += (r->all * (r->each + moments)) / r->k->disk / c->checkpoint.save_every;
 }
 
-/* Trainable parameters of the process that has most. */
-static double most_params(const struct config *shape, const struct layout *l)
-{
-    double most = 0;
-    for (int i = 0; i < l->stages; i++) {
-        const struct model_stage stage = layout_stage(l, i);
-        most = fmax(most, stage_params(shape, &stage));
-    }
-    return most / l->tensor;
-}
-
-int scaling_time(struct step_time *out, const struct scaling_run *run, const struct cluster *k,
-                 const struct scaling_layout *l)
+/* What all layouts have in common that differ by zero alone. */
+static int begin_reckoning(struct reckoning *r, const struct scaling_run *run,
+                           const struct cluster *k, const struct scaling_layout *l)
 {
     const struct run_config *c = run->c;
     const struct config *shape = run->shape;
     const int replicas = l->over.replicas;
     size_t n = (size_t)config_params(shape);
     int rc = check_layout(c, shape, l);
-    *out = (struct step_time){0};
     if (rc == 0 && c->lora.rank > 0)
         rc = adapter_count(&n, &c->lora, shape);
     if (rc != 0)
         return rc;
     const enum dtype dtype = c->lora.rank > 0 ? DTYPE_F32 : (enum dtype)c->training.precision;
-    const bool phased = trains_from_disk(c, l) && c->lora.rank == 0;
-    const struct micro_seconds micro = micro_seconds(c, shape, k->flops, phased);
-    const struct reckoning r = {.work = {.c = c,
-                                         .shape = shape,
-                                         .held = run->held,
-                                         .k = k,
-                                         .l = l,
-                                         .micro = micro,
-                                         .of_block = c->training.gradient_accumulation / l->blocks,
-                                         .rounds = (l->blocks + replicas - 1) / replicas},
-                                .c = c,
-                                .k = k,
-                                .l = l,
-                                .n = c->lora.rank > 0 ? (double)n : most_params(shape, &l->over),
-                                .all = (double)n,
-                                .each = (double)dtype_bytes(dtype),
-                                .sent = half_partials_of(c->execution.half_partials, dtype)
-                                            ? sizeof(uint16_t)
-                                            : (double)dtype_bytes(dtype),
-                                .micro_s = shape->n_layer * micro.layer + micro.again + micro.head};
-    if ((rc = reckon_compute(&r, out)) != 0)
-        return rc;
-    reckon_exchange(&r, out);
-    reckon_state(&r, out);
-    return phased ? scaling_phased(out, &r.work) : 0;
+    const struct micro_seconds micro = micro_seconds(c, shape, k->flops, is_phased(c, l));
+    *r = (struct reckoning){.work = {.c = c,
+                                     .shape = shape,
+                                     .held = run->held,
+                                     .k = k,
+                                     .l = l,
+                                     .micro = micro,
+                                     .of_block = c->training.gradient_accumulation / l->blocks,
+                                     .rounds = (l->blocks + replicas - 1) / replicas},
+                            .c = c,
+                            .k = k,
+                            .l = l,
+                            .n = c->lora.rank > 0 ? (double)n : scaling_params(shape, &l->over),
+                            .all = (double)n,
+                            .each = (double)dtype_bytes(dtype),
+                            .sent = half_partials_of(c->execution.half_partials, dtype)
+                                        ? sizeof(uint16_t)
+                                        : (double)dtype_bytes(dtype),
+                            .micro_s = shape->n_layer * micro.layer + micro.again + micro.head};
+    return 0;
+}
+
+int scaling_times(struct step_time *out, int n, const struct scaling_run *run,
+                  const struct cluster *k, const struct scaling_layout *l)
+{
+    struct scaling_layout at = *l;
+    struct reckoning r;
+    struct step_time compute = {0};
+    int rc = begin_reckoning(&r, run, k, &at);
+    if (rc == 0)
+        rc = reckon_compute(&r, &compute);
+    for (int i = 0; i < n && rc == 0; i++) {
+        at.zero = l->zero + i;
+        out[i] = compute;
+        reckon_exchange(&r, &out[i]);
+        reckon_state(&r, &out[i]);
+        if (is_phased(run->c, l))
+            rc = scaling_phased(&out[i], &r.work);
+    }
+    return rc;
+}
+
+int scaling_time(struct step_time *out, const struct scaling_run *run, const struct cluster *k,
+                 const struct scaling_layout *l)
+{
+    *out = (struct step_time){0};
+    return scaling_times(out, 1, run, k, l);
 }
 
 /* "4,4,4" */

@@ -18,6 +18,9 @@ double step_time_total(const struct step_time *t);
 /* ERR_RANGE: the layout is none of this run; ERR_NOMEM: its memory is too little for it. */
 int scaling_time(struct step_time *out, const struct scaling_run *run, const struct cluster *k,
                  const struct scaling_layout *l);
+/* The same of n layouts, with zero=l->zero and the n - 1 behind it. */
+int scaling_times(struct step_time *out, int n, const struct scaling_run *run,
+                  const struct cluster *k, const struct scaling_layout *l);
 /* Bytes of the process that has most. */
 int scaling_memory(double *out, const struct scaling_run *run, const struct scaling_layout *l);
 /* The fewest gradient blocks of n replicas, not less than the run has; 0: it has too few

@@ -4,12 +4,15 @@
 
 #include <math.h>
 
+enum { ZEROS = 3 /* from zero=0 on */ };
+
 /* The best so far. */
 struct search {
     const struct scaling_run *run;
     const struct cluster *k;
     struct scaling_layout best;
     double time_s, bytes; /* of it; INFINITY: none yet */
+    bool undivided;       /* stages of one chunk alone are tried */
 };
 
 /* Its matrices are stepped whole. */
@@ -19,18 +22,14 @@ static bool is_muon(const struct run_config *c)
 }
 
 /* One that fits, of these the fastest; else that of the least memory. */
-static int try_layout(struct search *s, const struct scaling_layout *l)
+static int try_layout(struct search *s, const struct scaling_layout *l, double time_s)
 {
-    struct step_time t;
     double bytes;
     const bool fits = s->bytes <= s->k->memory;
-    int rc = scaling_time(&t, s->run, s->k, l);
-    if (rc != 0)
-        return rc;
-    const double time_s = step_time_total(&t);
     if (fits && time_s >= s->time_s * (1 - 1e-9))
         return 0;
-    if ((rc = scaling_memory(&bytes, s->run, l)) != 0)
+    int rc = scaling_memory(&bytes, s->run, l);
+    if (rc != 0)
         return rc;
     if (bytes > s->k->memory && bytes >= s->bytes)
         return 0;
@@ -43,10 +42,12 @@ static int try_layout(struct search *s, const struct scaling_layout *l)
 static int try_zeros(struct search *s, struct scaling_layout *l)
 {
     const bool undivided = s->run->c->lora.rank > 0 || is_muon(s->run->c);
-    const int most = l->over.replicas == 1 || undivided ? 0 : 2;
-    int rc = 0;
-    for (l->zero = 0; l->zero <= most && rc == 0; l->zero++)
-        rc = try_layout(s, l);
+    const int n = l->over.replicas == 1 || undivided ? 1 : ZEROS;
+    struct step_time t[ZEROS];
+    l->zero = 0;
+    int rc = scaling_times(t, n, s->run, s->k, l);
+    for (; l->zero < n && rc == 0; l->zero++)
+        rc = try_layout(s, l, step_time_total(&t[l->zero]));
     return rc;
 }
 
@@ -68,7 +69,7 @@ static int try_chunks(struct search *s, struct scaling_layout *l)
         if (l->over.layers[i] > 0 && l->over.layers[i] < most)
             most = l->over.layers[i];
     }
-    most = filled > 1 ? most : 1;
+    most = filled > 1 && !s->undivided ? most : 1;
     for (l->over.chunks = 1; l->over.chunks <= most && rc == 0; l->over.chunks++)
         rc = try_zeros(s, l);
     return rc;
@@ -78,19 +79,20 @@ static int try_chunks(struct search *s, struct scaling_layout *l)
  * fast need not be compared with it. */
 static bool can_be_faster(const struct search *s, const struct layout *l, double alone_s)
 {
-    return s->bytes > s->k->memory || alone_s / (l->replicas * l->stages) < s->time_s;
+    return s->bytes > s->k->memory || alone_s / (l->replicas * l->stages * l->tensor) < s->time_s;
 }
 
 /* As many layers for the first stage as for others, and as many as its head leaves time for. */
-static int try_stages(struct search *s, int stages, double alone_s)
+static int try_stages(struct search *s, int stages, int tensor, double alone_s)
 {
-    const int n = s->run->shape->n_layer, replicas = s->k->ranks / stages;
+    const int n = s->run->shape->n_layer, replicas = s->k->ranks / stages / tensor;
     struct scaling_layout l = {.blocks = scaling_blocks(s->run->c, replicas)};
     const double C = s->run->shape->n_embd, F = s->run->shape->n_inner,
                  head = s->run->shape->n_vocab / (4 * C + 2 * F); /* in layers */
     const int even = n / stages, left = (int)floor((n + head) / stages - head + 0.5),
               lighter = left > 0 ? left : 0;
     layout_init(&l.over, n, replicas);
+    l.over.tensor = tensor;
     if (stages == 1)
         return try_zeros(s, &l);
     int rc = 0;
@@ -105,18 +107,26 @@ static int try_stages(struct search *s, int stages, double alone_s)
     return can_be_faster(s, &l.over, alone_s) ? try_chunks(s, &l) : 0;
 }
 
-static int try_tensor(struct search *s, int tensor)
-{
-    const int replicas = s->k->ranks / tensor;
-    struct scaling_layout l = {.blocks = scaling_blocks(s->run->c, replicas)};
-    layout_init(&l.over, s->run->shape->n_layer, replicas);
-    l.over.tensor = tensor;
-    return try_zeros(s, &l);
-}
-
 static bool is_divided(const struct search *s, int by)
 {
     return s->k->ranks % by == 0 && scaling_blocks(s->run->c, s->k->ranks / by) > 0;
+}
+
+/* Stages of shards, where neither alone comes near what so many processes could do; the best of
+ * these in chunks too. */
+static int try_both(struct search *s, int most_stages, int most_tensor, double alone_s)
+{
+    const double well = 0.9;
+    int rc = 0;
+    s->undivided = true;
+    for (int tensor = 2; tensor <= most_tensor && rc == 0; tensor++)
+        for (int n = 2; n <= most_stages && n * tensor <= s->k->ranks && rc == 0; n++)
+            if (is_divided(s, n * tensor) &&
+                (s->bytes > s->k->memory || alone_s / s->k->ranks < well * s->time_s))
+                rc = try_stages(s, n, tensor, alone_s);
+    s->undivided = false;
+    struct scaling_layout best = s->best;
+    return rc == 0 && best.over.stages > 1 && best.over.tensor > 1 ? try_chunks(s, &best) : rc;
 }
 
 int scaling_best(struct scaling_layout *out, const struct scaling_run *run, const struct cluster *k)
@@ -142,10 +152,12 @@ int scaling_best(struct scaling_layout *out, const struct scaling_run *run, cons
     int rc = scaling_time(&alone, &(struct scaling_run){&in_memory, shape, run->held}, k, &one);
     for (int n = 1; n <= most_stages && n <= k->ranks && rc == 0; n++)
         if (is_divided(&s, n))
-            rc = try_stages(&s, n, alone.compute);
+            rc = try_stages(&s, n, 1, alone.compute);
     for (int n = 2; n <= most_tensor && n <= k->ranks && rc == 0; n++)
         if (is_divided(&s, n))
-            rc = try_tensor(&s, n);
+            rc = try_stages(&s, 1, n, alone.compute);
+    if (rc == 0)
+        rc = try_both(&s, most_stages, most_tensor, alone.compute);
     *out = s.best;
     if (rc != 0 || out->over.replicas > 0)
         return rc;

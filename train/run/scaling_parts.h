@@ -61,9 +61,21 @@ struct scaling_work {
     int rounds;   /* blocks of the replica that has most */
 };
 
+/* Trainable parameters of the process that has most. */
+double scaling_params(const struct config *shape, const struct layout *l);
+
 /* Each fills in compute, what it waits for, and what is sent. ERR_NOMEM. */
 int scaling_pipeline(struct step_time *out, const struct scaling_work *w);
 int scaling_tensor(struct step_time *out, const struct scaling_work *w);
+/* A job of a stage's shards on so many layers, which all begin together: until all are done, and at
+ * work and sent by whichever has most. ends: the embedding's too. ERR_NOMEM. */
+struct shard_time {
+    double all, busy, sent;
+};
+int scaling_shards(struct shard_time *out, const struct scaling_work *w, enum pipeline_work work,
+                   int n_layers, bool ends);
+/* Of shards, their gradients to the slices that are updated, and weights back. */
+void scaling_slices(struct step_time *out, const struct scaling_work *w);
 /* Of one process that trains from disk: how long it waits for the disk beyond compute and
  * optimizer, which out has. ERR_NOMEM: its memory is too little. */
 int scaling_phased(struct step_time *out, const struct scaling_work *w);

@@ -6,42 +6,101 @@
 
 enum { FILLINGS = 16 /* of a pipeline, in micro-batches: those behind are all alike */ };
 
-static void fill_seconds(double *forward, double *backward, const struct scaling_work *w)
+/* What a chunk's jobs take, and of that the shards of its stage, if they are several, at work. */
+struct chunk_seconds {
+    double *forward, *backward; /* [chunk_ring_size] */
+    double head;
+};
+
+struct chunk_times {
+    struct chunk_seconds all, busy;
+    double *memory;
+    double sent; /* bytes of sums that a process sends in a micro-batch, of the stage with most */
+};
+
+static int allocate_times(struct chunk_times *t, size_t n)
+{
+    *t = (struct chunk_times){.memory = mem_array(4 * n, sizeof *t->memory)};
+    if (t->memory == NULL)
+        return ERR_NOMEM;
+    t->all = (struct chunk_seconds){.forward = t->memory, .backward = t->memory + n};
+    t->busy = (struct chunk_seconds){.forward = t->memory + 2 * n, .backward = t->memory + 3 * n};
+    return 0;
+}
+
+static void fill_whole(struct chunk_times *t, const struct scaling_work *w, int i, int n)
+{
+    const double again = w->micro.again / w->shape->n_layer;
+    t->all.forward[i] = t->busy.forward[i] = n * w->micro.forward;
+    t->all.backward[i] = t->busy.backward[i] = n * (w->micro.layer - w->micro.forward + again);
+    t->all.head = t->busy.head = w->micro.head;
+}
+
+/* Of a place of the ring, whose stage has the ends; and what it sends. */
+static int fill_shards(struct chunk_times *t, const struct scaling_work *w, int i, int n, bool ends,
+                       double *sent)
+{
+    struct shard_time forward, backward, head = {0};
+    int rc = scaling_shards(&forward, w, PIPELINE_FORWARD, n, ends);
+    if (rc == 0)
+        rc = scaling_shards(&backward, w, PIPELINE_BACKWARD, n, ends);
+    if (rc == 0 && ends)
+        rc = scaling_shards(&head, w, PIPELINE_HEAD, 0, true);
+    if (rc != 0)
+        return rc;
+    t->all.forward[i] = forward.all;
+    t->all.backward[i] = backward.all;
+    t->busy.forward[i] = forward.busy;
+    t->busy.backward[i] = backward.busy;
+    if (ends) {
+        t->all.head = head.all;
+        t->busy.head = head.busy;
+    }
+    *sent += forward.sent + backward.sent + head.sent;
+    return 0;
+}
+
+static int fill_times(struct chunk_times *t, const struct scaling_work *w)
 {
     const struct layout *l = &w->l->over;
     const struct chunk_ring ring = layout_ring(l);
-    const double again = w->micro.again / w->shape->n_layer;
-    for (int i = 0; i < chunk_ring_size(&ring); i++) {
-        const struct layer_range layers =
-            layout_chunk(l, chunk_ring_stage(&ring, i), chunk_ring_chunk(&ring, i));
+    double sent[LAYOUT_MAX_STAGES] = {0};
+    int rc = allocate_times(t, (size_t)chunk_ring_size(&ring));
+    for (int i = 0; i < chunk_ring_size(&ring) && rc == 0; i++) {
+        const int stage = chunk_ring_stage(&ring, i);
+        const struct layer_range layers = layout_chunk(l, stage, chunk_ring_chunk(&ring, i));
         const int n = layers.last - layers.first;
-        forward[i] = n * w->micro.forward;
-        backward[i] = n * (w->micro.layer - w->micro.forward + again);
+        if (l->tensor == 1)
+            fill_whole(t, w, i, n);
+        else
+            rc = fill_shards(t, w, i, n, i == 0, &sent[stage]);
+        t->sent = fmax(t->sent, sent[stage]);
     }
+    return rc;
 }
 
-/* A step of so many blocks of so many micro-batches, and how it would be without messages. */
-static int time_blocks(struct pipeline_time out[2], const struct scaling_work *w,
-                       const struct pipeline_seconds *s, int rounds, int of_block)
+/* The same order three times: as it is, without messages, and of what is at work alone. */
+enum { AS_IT_IS, NO_MESSAGES, AT_WORK, WAYS };
+
+/* A step of so many blocks of so many micro-batches. */
+static int time_blocks(struct pipeline_time out[WAYS], const struct scaling_work *w,
+                       const struct pipeline_seconds s[WAYS], int rounds, int of_block)
 {
     const struct pipeline p = {
         .ring = layout_ring(&w->l->over), .n_micro = rounds * of_block, .of_block = of_block};
-    struct pipeline_seconds free = *s;
     struct pipeline_plan plan;
     int rc = layout_plan(&plan, &w->l->over, w->shape, p.n_micro, of_block, PIPELINE_ALL);
     if (rc != 0)
         return rc;
-    free.message = free.latency = 0;
-    rc = pipeline_time(&out[0], &p, &plan, s);
-    if (rc == 0)
-        rc = pipeline_time(&out[1], &p, &plan, &free);
+    for (int i = 0; i < WAYS && rc == 0; i++)
+        rc = pipeline_time(&out[i], &p, &plan, &s[i]);
     pipeline_plan_release(&plan);
     return rc;
 }
 
 static void extend_times(struct pipeline_time *of, const struct pipeline_time *more, double times)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < WAYS; i++) {
         of[i].all += (more[i].all - of[i].all) * times;
         of[i].busy += (more[i].busy - of[i].busy) * times;
     }
@@ -49,11 +108,11 @@ static void extend_times(struct pipeline_time *of, const struct pipeline_time *m
 
 /* Of a step that is much longer than it takes to fill the pipeline the rest is reckoned from how
  * much two more fillings take: first of a block, then of the blocks. */
-static int time_block(struct pipeline_time out[2], const struct scaling_work *w,
-                      const struct pipeline_seconds *s, int rounds)
+static int time_block(struct pipeline_time out[WAYS], const struct scaling_work *w,
+                      const struct pipeline_seconds s[WAYS], int rounds)
 {
     const int few = FILLINGS / 2 * w->l->over.stages, many = 2 * few;
-    struct pipeline_time more[2];
+    struct pipeline_time more[WAYS];
     if (w->of_block <= many)
         return time_blocks(out, w, s, rounds, w->of_block);
     int rc = time_blocks(out, w, s, rounds, few);
@@ -64,12 +123,12 @@ static int time_block(struct pipeline_time out[2], const struct scaling_work *w,
     return rc;
 }
 
-static int time_step(struct pipeline_time out[2], const struct scaling_work *w,
-                     const struct pipeline_seconds *s)
+static int time_step(struct pipeline_time out[WAYS], const struct scaling_work *w,
+                     const struct pipeline_seconds s[WAYS])
 {
     const int filling = (FILLINGS / 2 * w->l->over.stages + w->of_block - 1) / w->of_block,
               few = filling > 2 ? filling : 2, many = 2 * few;
-    struct pipeline_time more[2];
+    struct pipeline_time more[WAYS];
     if (w->rounds <= many)
         return time_block(out, w, s, w->rounds);
     int rc = time_block(out, w, s, few);
@@ -83,27 +142,30 @@ static int time_step(struct pipeline_time out[2], const struct scaling_work *w,
 int scaling_pipeline(struct step_time *out, const struct scaling_work *w)
 {
     const struct training_section *t = &w->c->training;
-    const struct chunk_ring ring = layout_ring(&w->l->over);
-    const size_t n = (size_t)chunk_ring_size(&ring);
     const double bytes = 4.0 * t->micro_batch_size * t->sequence_length * w->shape->n_embd;
-    struct pipeline_time found[2];
-    double *forward = mem_array(2 * n, sizeof *forward);
-    if (forward == NULL)
-        return ERR_NOMEM;
-    const struct pipeline_seconds s = {.forward = forward,
-                                       .backward = forward + n,
-                                       .head = w->micro.head,
-                                       .message = bytes / w->k->link,
-                                       .latency = w->k->latency_s};
-    fill_seconds(forward, forward + n, w);
-    int rc = time_step(found, w, &s);
-    mem_free(forward);
+    struct pipeline_time found[WAYS];
+    struct chunk_times times;
+    int rc = fill_times(&times, w);
+    if (rc == 0) {
+        struct pipeline_seconds s[WAYS];
+        s[NO_MESSAGES] = (struct pipeline_seconds){
+            .forward = times.all.forward, .backward = times.all.backward, .head = times.all.head};
+        s[AT_WORK] = (struct pipeline_seconds){.forward = times.busy.forward,
+                                               .backward = times.busy.backward,
+                                               .head = times.busy.head};
+        s[AS_IT_IS] = s[NO_MESSAGES];
+        s[AS_IT_IS].message = bytes / w->k->link;
+        s[AS_IT_IS].latency = w->k->latency_s;
+        rc = time_step(found, w, s);
+    }
+    mem_free(times.memory);
     if (rc != 0)
         return rc;
-    out->compute = found[1].busy;
-    out->bubble = fmax(0, found[1].all - found[1].busy);
-    out->stages = fmax(0, found[0].all - found[1].all);
+    out->compute = found[AT_WORK].busy;
+    out->sums = fmax(0, found[NO_MESSAGES].busy - out->compute);
+    out->bubble = fmax(0, found[NO_MESSAGES].all - found[NO_MESSAGES].busy);
+    out->stages = fmax(0, found[AS_IT_IS].all - found[NO_MESSAGES].all);
     /* Forward and back again, of each chunk. */
-    out->sent += 2.0 * w->rounds * w->of_block * w->l->over.chunks * bytes;
+    out->sent += w->rounds * w->of_block * (2.0 * w->l->over.chunks * bytes + times.sent);
     return 0;
 }

@@ -174,23 +174,36 @@ static double inputs_each(const struct scaling_work *w)
     return (double)dtype_bytes((enum dtype)w->c->training.precision);
 }
 
-static void compute_micro(struct replica *r)
+static void layers_forward(struct replica *r, int n, bool ends)
 {
     const struct layer_seconds s = divide_layer(r->w);
-    const int n = r->w->shape->n_layer;
-    const double again = n * (s.c_attn + s.attn_proj + s.c_fc);
-    const double input = r->rows * (double)r->w->shape->n_embd * inputs_each(r->w);
-    const int gathered = inputs_in_parts(r->w);
-    meet(r);
-    compute_sum(r, BY_VOCAB, 0, r->rows, 4.0 * r->w->shape->n_embd, 1); /* tokens */
+    if (ends) /* tokens */
+        compute_sum(r, BY_VOCAB, 0, r->rows, 4.0 * r->w->shape->n_embd, 1);
     for (int i = 0; i < n; i++)
         layer_forward(r, &s);
-    head_both(r, loss_rows(r));
+}
+
+/* Of those that are gathered and recomputed, as many among n as among all. */
+static void layers_backward(struct replica *r, int n)
+{
+    const struct layer_seconds s = divide_layer(r->w);
+    const int all = r->w->shape->n_layer, gathered = inputs_in_parts(r->w);
+    const double again = all * (s.c_attn + s.attn_proj + s.c_fc),
+                 input = r->rows * (double)r->w->shape->n_embd * inputs_each(r->w);
     for (int i = 0; i < n; i++) {
-        if (i < gathered)
+        if (i * gathered / all < (i + 1) * gathered / all)
             compute_gather(r, input);
         layer_backward(r, &s, r->w->micro.again / again);
     }
+}
+
+static void compute_micro(struct replica *r)
+{
+    const int n = r->w->shape->n_layer;
+    meet(r);
+    layers_forward(r, n, true);
+    head_both(r, loss_rows(r));
+    layers_backward(r, n);
 }
 
 /* ---- a step ---- */
@@ -218,33 +231,70 @@ static void init_shards(struct replica *r)
     }
 }
 
-/* Gradients to the slices that are updated, and weights back: to each process a part, in pieces;
- * with zero=1 of what the replica updates. */
-static void reckon_slices(struct step_time *out, const struct scaling_work *w)
+double scaling_params(const struct config *shape, const struct layout *l)
+{
+    double most = 0;
+    for (int i = 0; i < l->stages; i++) {
+        const struct model_stage stage = layout_stage(l, i);
+        most = fmax(most, stage_params(shape, &stage));
+    }
+    return most / l->tensor;
+}
+
+/* To each process a part, in pieces; with zero=1 of what the replica updates. */
+void scaling_slices(struct step_time *out, const struct scaling_work *w)
 {
     const int n = w->l->over.tensor, parts = w->l->zero > 0 ? w->l->over.replicas : 1;
     const double each = (double)dtype_bytes((enum dtype)w->c->training.precision),
-                 part = (double)config_params(w->shape) * each / parts / n / n,
+                 part = scaling_params(w->shape, &w->l->over) * each / parts / n,
                  one = part / w->k->link + ceil(part / EXCHANGED) * w->k->latency_s;
     out->gradients += (n - 1) * one;
     out->weights += (n - 1) * one;
     out->sent += 2 * (n - 1) * part;
 }
 
+static int open_replica(struct replica *r, const struct scaling_work *w)
+{
+    const struct training_section *t = &w->c->training;
+    *r = (struct replica){.w = w,
+                          .n = w->l->over.tensor,
+                          .rows = t->micro_batch_size * t->sequence_length,
+                          .latency = w->k->latency_s,
+                          .link = w->k->link};
+    if ((r->of = mem_array((size_t)r->n, sizeof *r->of)) == NULL)
+        return ERR_NOMEM;
+    init_shards(r);
+    return 0;
+}
+
+int scaling_shards(struct shard_time *out, const struct scaling_work *w, enum pipeline_work work,
+                   int n_layers, bool ends)
+{
+    struct replica r;
+    int rc = open_replica(&r, w);
+    if (rc != 0)
+        return rc;
+    meet(&r);
+    if (work == PIPELINE_FORWARD)
+        layers_forward(&r, n_layers, ends);
+    else if (work == PIPELINE_HEAD)
+        head_both(&r, loss_rows(&r));
+    else
+        layers_backward(&r, n_layers);
+    const struct shard_clock most = find_most(&r);
+    mem_free(r.of);
+    *out = (struct shard_time){most.now, most.busy, most.sent};
+    return 0;
+}
+
 /* All micro-batches but the first take what the second does. */
 int scaling_tensor(struct step_time *out, const struct scaling_work *w)
 {
-    const struct training_section *t = &w->c->training;
-    struct replica r = {.w = w,
-                        .n = w->l->over.tensor,
-                        .rows = t->micro_batch_size * t->sequence_length,
-                        .latency = w->k->latency_s,
-                        .link = w->k->link};
-    r.of = mem_array((size_t)r.n, sizeof *r.of);
-    if (r.of == NULL)
-        return ERR_NOMEM;
+    struct replica r;
+    int rc = open_replica(&r, w);
+    if (rc != 0)
+        return rc;
     const int more = w->rounds * w->of_block - 1;
-    init_shards(&r);
     compute_micro(&r);
     const struct shard_clock first = find_most(&r);
     compute_micro(&r);
@@ -253,6 +303,5 @@ int scaling_tensor(struct step_time *out, const struct scaling_work *w)
     out->compute = first.busy + more * (second.busy - first.busy);
     out->sums = fmax(0, first.now + more * (second.now - first.now) - out->compute);
     out->sent += first.sent + more * (second.sent - first.sent);
-    reckon_slices(out, w);
     return 0;
 }

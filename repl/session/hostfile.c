@@ -21,14 +21,62 @@ const char *hostfile_next(const char **text, size_t *n)
     return NULL;
 }
 
-/* What follows "slots=" in a host's line, up to its end or a comment, put into line; NULL: it has
- * none. */
+static const char BLANK[] = " \t";
+
+/* A word KEY=VALUE of a host's line, with blanks about the sign or not, from text on. Returns what
+ * is behind it; NULL: it is none. */
+static const char *read_word(const char *text, const char **key, size_t *n, const char **value)
+{
+    *key = text;
+    *n = strspn(text, "abcdefghijklmnopqrstuvwxyz_-");
+    const char *at = text + *n + strspn(text + *n, BLANK);
+    if (*n == 0 || *at++ != '=')
+        return NULL;
+    *value = at + strspn(at, BLANK);
+    if (**value == '=')
+        return NULL;
+    at = *value + strcspn(*value, BLANK);
+    return at + strspn(at, BLANK);
+}
+
+/* The words behind a host's name, up to the end of its line or a comment, put into line. */
+static const char *find_words(char line[160], const char *host, size_t n)
+{
+    snprintf(line, 160, "%.*s", (int)strcspn(host, "#\r\n"), host);
+    n = n < strlen(line) ? n : strlen(line);
+    return line + n + strspn(line + n, BLANK);
+}
+
+/* The value of slots=; NULL: there is none. */
 static const char *find_slots(char line[160], const char *host, size_t n)
 {
-    static const char key[] = "slots=";
-    snprintf(line, 160, "%.*s", (int)strcspn(host, "#\r\n"), host);
-    const char *slots = n < strlen(line) ? strstr(line + n, key) : NULL;
-    return slots != NULL && (slots[-1] == ' ' || slots[-1] == '\t') ? slots + sizeof key - 1 : NULL;
+    const char *key, *value, *slots = NULL;
+    size_t length;
+    for (const char *at = find_words(line, host, n); at != NULL && *at != '\0';) {
+        at = read_word(at, &key, &length, &value);
+        if (at != NULL && length == sizeof "slots" - 1 && memcmp(key, "slots", length) == 0)
+            slots = value;
+    }
+    return slots;
+}
+
+static int refuse_words(const char *host, size_t n, const char *words)
+{
+    char name[64], shown[160], other[160];
+    snprintf(name, sizeof name, "%.*s", (int)n, host);
+    return err_set(ERR_FORMAT, "%s behind %s is not understood: slots=2 is, for 2 processes there",
+                   file_show(other, sizeof other, words), file_show(shown, sizeof shown, name));
+}
+
+static int check_words(const char *host, size_t n)
+{
+    char line[160];
+    const char *key, *value;
+    size_t length;
+    for (const char *at = find_words(line, host, n), *next; *at != '\0'; at = next)
+        if ((next = read_word(at, &key, &length, &value)) == NULL)
+            return refuse_words(host, n, at);
+    return 0;
 }
 
 /* mpirun takes what is no number for -1. */
@@ -50,11 +98,13 @@ int hostfile_check(const char *text)
     size_t n;
     bool any = false;
     for (const char *host; (host = hostfile_next(&text, &n)) != NULL;) {
-        const int rc = check_slots(host, n);
+        int rc = check_words(host, n);
         any = true;
+        if (rc == 0)
+            rc = check_slots(host, n);
         if (rc != 0)
             return rc;
-        if (*host != '-')
+        if (*host != '-' && memchr(host, '=', n) == NULL)
             continue;
         snprintf(name, sizeof name, "%.*s", (int)n, host);
         return err_set(ERR_FORMAT, "%s is not a host's name", file_show(shown, sizeof shown, name));

@@ -8,8 +8,8 @@ struct buf;
 
 /* The next line of a text that names a host, and how long the name is; NULL: none. */
 const char *hostfile_next(const char **text, size_t *n);
-/* ERR_FORMAT: there is none, a name begins as an option does, for which ssh would
- * take it, or slots=N has no number. */
+/* ERR_FORMAT: there is none, a name begins as an option does, for which ssh would take it, what is
+ * behind it are no words as KEY=VALUE, or slots=N has no number. */
 int hostfile_check(const char *text);
 /* A host may be named with its domain or without. */
 bool hostfile_is_same(const char *a, size_t n, const char *b);

@@ -187,12 +187,17 @@ static void read_lost_host(struct launcher_notes *l)
 static int say_notice(struct launcher_notes *l)
 {
     const char *notice = buf_text(&l->notice);
-    char shown[300];
-    if (strstr(notice, "not enough slots") != NULL)
-        return err_set(
-            ERR_RANGE,
-            "the hosts have slots for fewer processes: fewer replicas, or slots=N behind "
-            "a host's name for N of them there");
+    const char *asked = strstr(notice, "satisfy the ");
+    char shown[300], than[32] = "";
+    int n;
+    if (strstr(notice, "not enough slots") != NULL) {
+        if (asked != NULL && sscanf(asked, "satisfy the %d", &n) == 1)
+            snprintf(than, sizeof than, " than %d", n);
+        return err_set(ERR_RANGE,
+                       "the hosts have slots for fewer%s processes: fewer replicas, or slots=N "
+                       "behind a host's name for N of them there",
+                       than);
+    }
     if (strstr(notice, CANNOT_START) != NULL)
         return err_set(ERR_IO, "mpirun cannot start on a host: each needs Open MPI (Debian and "
                                "Ubuntu: apt-get install openmpi-bin), and no firewall between "

@@ -67,7 +67,7 @@ printf '%s\n' '# ours' 'red slots=1' 'blue slots=2 # large' >slots
 three run hosts="$TMPDIR/slots"
 is "slots" "0 $(digest whole)" "$? $(digest run)"
 three run hosts="$TMPDIR/slots" replicas=4
-has "  are fewer than processes" "the hosts have slots for fewer processes" "$(cat log)"
+has "  are fewer than processes" "the hosts have slots for fewer than 4 processes" "$(cat log)"
 printf '%s\n' red green nowhere >missing
 three run hosts="$TMPDIR/missing" elastic=off
 has "a host that is not there" "host nowhere cannot be used: connect to host nowhere: No route to host" "$(cat log)"

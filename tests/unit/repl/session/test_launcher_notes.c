@@ -138,6 +138,13 @@ static void some_are_said_plainly(void **state)
                  "host's name for N of them there");
     launcher_notes_release(&l);
     launcher_notes_begin(&l);
+    notice(&l, "There are not enough slots available in the system to satisfy the 4\n");
+    notice(&l, "slots that were requested by the application:\n");
+    assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_RANGE,
+                 "the hosts have slots for fewer than 4 processes: fewer replicas, or slots=N "
+                 "behind a host's name for N of them there");
+    launcher_notes_release(&l);
+    launcher_notes_begin(&l);
     notice(&l, cannot_start);
     assert_fails(launcher_notes_end(&l, 127 << 8, 0), ERR_IO,
                  "mpirun cannot start on a host: each needs Open MPI (Debian and Ubuntu: apt-get "

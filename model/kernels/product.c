@@ -96,6 +96,19 @@ static float *strip_at(const struct product_work *w, const struct product_block 
     return w->strips + (size_t)col * (size_t)b->k;
 }
 
+/* A row of a strip; of a whole one without a call of memcpy, since there are many. */
+static inline void copy_row(float *to, const float *from, int used, int width)
+{
+    if (used == 32) {
+        memcpy(to, from, 32 * sizeof *to);
+    } else if (used == 16 && width == 16) {
+        memcpy(to, from, 16 * sizeof *to);
+    } else {
+        memcpy(to, from, (size_t)used * sizeof *to);
+        memset(to + used, 0, (size_t)(width - used) * sizeof *to);
+    }
+}
+
 /* The strips, zero beyond the columns; rows of B are read in one go. */
 static void pack_strips(const struct product_work *w, const struct product_block *b)
 {
@@ -113,8 +126,7 @@ static void pack_strips(const struct product_work *w, const struct product_block
         for (int col = 0; col < b->cols; col += width) {
             const int used = b->cols - col < width ? b->cols - col : width;
             float *to = strip_at(w, b, col) + (size_t)r * (size_t)width;
-            memcpy(to, row + col, (size_t)used * sizeof *to);
-            memset(to + used, 0, (size_t)(width - used) * sizeof *to);
+            copy_row(to, row + col, used, width);
         }
     }
     for (int col = 0; col < b->cols && p->transpose_b; col += width) {

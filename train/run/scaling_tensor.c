@@ -7,9 +7,9 @@
 #include <math.h>
 
 enum { SUM_BLOCKS = 64, EXCHANGED = 1 << 20 /* bytes, shard_exchange.c */ };
-/* To bring a product's other factor into panels takes as long as so many rows of it: 12 to 18 by
- * what products of 32 to 256 rows take, on Zen 4. */
-static const double PANEL_ROWS = 14;
+/* To bring a product's other factor into panels takes as long as so many rows of it: 7 or 8 by
+ * what products of 32 to 256 rows take on Zen 4, and 24 where the factor is 256 wide. */
+static const double PANEL_ROWS = 8;
 
 /* A process of the replica: until when it is at work, and its link; its part of what is divided. */
 struct shard_clock {

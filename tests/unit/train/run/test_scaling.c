@@ -206,7 +206,7 @@ static void shards_share_a_micro_batch(void **state)
         assert_ok(scaling_time(&t, run_of(&c, &shape), &perfect, &l));
         /* Products of two blocks of 64 rows, some of all, bring their other factor twice. */
         const double longer = t.compute * n / one.compute;
-        assert_true(longer > 1 && longer < (128 + 2 * 14.0) / (128 + 14.0) + 0.02);
+        assert_true(longer > 1 && longer < (128 + 2 * 8.0) / (128 + 8.0) + 0.02);
         assert_true(t.sums > 0 && t.sums < t.compute);
         /* Of 12 layers' sums a process sends six times [128,768] floats: 1 + 1 + 1 + 3 rounds. */
         assert_true(t.sent > 64 * 12 * 6 * 4.0 * 128 * 768 &&

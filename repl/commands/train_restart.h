@@ -16,11 +16,11 @@ struct restart {
     int stages;         /* processes of a replica, by the settings */
     bool regrouped;     /* fewer: a single replica by another layout */
     struct regroup layout;
-    int64_t step;       /* of the checkpoint they go on from; -1: from the beginning */
-    int64_t first;      /* of the newest before the first start; -1: there was none */
-    char *hosts;        /* owned; the hostfile without hosts that are gone. NULL: as it is */
-    int hosts_fd;       /* that file, while hosts is not NULL */
-    int idle;           /* starts in a row that lost mpirun and came to no further step */
+    int64_t step;  /* of the checkpoint they go on from; -1: from the beginning */
+    int64_t first; /* of the newest before the first start; -1: there was none */
+    char *hosts;   /* owned; the hostfile without hosts that are gone. NULL: as it is */
+    int hosts_fd;  /* that file, while hosts is not NULL */
+    int idle;      /* starts in a row that lost mpirun and came to no further step */
 };
 
 /* Before the first start by a->size processes: hosts that cannot be used are left out, and some of

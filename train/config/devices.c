@@ -1,5 +1,6 @@
 #include "train/config/devices.h"
 
+#include "model/base/mem.h"
 #include "model/shard.h"
 #include "train/config/moments.h"
 #include "train/parallel/division.h"
@@ -52,6 +53,19 @@ double run_config_slices(const struct run_config *c, double n)
     return c->execution.zero < 2 || replicas == 1
                ? 0
                : reduce_scatter_slots(c->training.gradient_blocks, replicas) * n * each / replicas;
+}
+
+/* Of blocks whose layers are several runs: what huge pages at the ends of those behind the first
+ * take besides. Weights, gradients and two moments; the slices of weights and gradients; and sums.
+ */
+static double edge_bytes(const struct run_config *c, const struct model_stage *s, int n_layer)
+{
+    const int runs = s->n_chunks + (s->ends && s->chunks[s->n_chunks - 1].last < n_layer),
+              sums = c->execution.zero < 2 || c->execution.replicas == 1
+                         ? 0
+                         : reduce_scatter_slots(c->training.gradient_blocks, c->execution.replicas),
+              slices = c->execution.tensor_parallel > 1 ? 2 : 0;
+    return (double)(runs - 1) * (4 + slices + sums) * MEM_HUGE_PAGE;
 }
 
 /* Into how many parts replicas divide what each updates. */
@@ -113,7 +127,8 @@ static int find_shard_bytes(double *out, const struct run_config *c, const struc
     *out = computed * each + 2 * (double)b.window + slice * (2 * each + moment_bytes(c)) +
            run_config_slices(c, computed) + (double)b.gradients + (double)b.waiting +
            (double)b.embedding + (double)b.activations + (double)b.logits + (double)b.scratch +
-           (double)shard_exchange_bytes() + message_bytes(c, &here, &step->stage);
+           (double)shard_exchange_bytes() + message_bytes(c, &here, &step->stage) +
+           edge_bytes(c, &step->stage, shape->n_layer);
     return 0;
 }
 
@@ -157,7 +172,8 @@ static int find_bytes(double *out, struct device_pipeline *p, const struct run_c
     *out = n * (double)dtype_bytes(precision) + 2 * (double)b.window +
            (m.first + m.second) / updaters(c) + m.scratch + run_config_slices(c, n) +
            (double)b.gradients + (double)b.waiting + (double)b.embedding + (double)b.activations +
-           (double)b.logits + (double)b.scratch + message_bytes(c, shape, &step.stage);
+           (double)b.logits + (double)b.scratch + message_bytes(c, shape, &step.stage) +
+           edge_bytes(c, &step.stage, shape->n_layer);
     return 0;
 }
 

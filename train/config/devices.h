@@ -8,7 +8,8 @@
 int run_config_replica(const struct run_config *c);
 /* Bytes that a process takes whatever its model. */
 double run_config_program(const struct run_config *c);
-/* zero=2: bytes that a replica keeps of the summed gradients of n elements, in nodes of the tree. */
+/* zero=2: bytes that a replica keeps of the summed gradients of n elements, in nodes of the tree.
+ */
 double run_config_slices(const struct run_config *c, double n);
 /*
  * A table with a row for each process: its rank, its host once there is one, its layers or heads,

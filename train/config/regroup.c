@@ -1,7 +1,5 @@
 #include "train/config/regroup.h"
 
-#include "train/parallel/layout.h"
-
 #include <stdio.h>
 
 void regroup_find(struct regroup *out, const struct run_config *c, int n)

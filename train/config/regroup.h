@@ -6,8 +6,9 @@
  * is whole, its shards do.
  */
 #include "train/config/run_config.h"
+#include "train/parallel/layout.h"
 
-enum { REGROUP_LAYERS = 1024 };
+enum { REGROUP_LAYERS = 4 * LAYOUT_MAX_STAGES };
 
 struct regroup {
     int stages, tensor;          /* which are stages x tensor processes */

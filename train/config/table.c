@@ -292,7 +292,7 @@ static const struct setting table[] = {
  .help = "keep the checkpoint of lowest validation loss too"},
 {.group = "checkpoint", .name = "min_part_mb", .holds_from = RUN_HOLDS_FROM_RESUME, .type = SETTING_DOUBLE, .offset = C(min_part_mb), .max = 1e9, .argument = "MB",
  .help = "least weights a replica writes, with zero=1 or 2",
- .more = "Replicas divide the writing into files of about this size or more, at most one each; a model of less than two of them stays one file"},
+ .more = "Replicas that have all weights divide the writing into files of about this size or more, at most one each; a model of less than two of them stays one file. Of pipelines and shards each writes what it has"},
 {.group = "checkpoint", .name = "resume", .holds_from = RUN_HOLDS_FROM_STEP, .type = SETTING_BOOL, .offset = C(resume),
  .help = "resume from the folder's newest checkpoint"},
 };

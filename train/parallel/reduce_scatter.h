@@ -14,8 +14,8 @@
  * A block is given away in units: a layer as soon as its gradients are whole, from the last to the
  * first, and in the end what lies outside the layers. A thread of its own sends each unit to the
  * ranks of the slices and joins what it receives of all blocks of the round to the nodes of the
- * rounds before, in the tree's order. The memory of a unit that was sent is zero, and may go back to
- * the system.
+ * rounds before, in the tree's order. The memory of a unit that was sent is zero, and may go back
+ * to the system.
  *
  * Functions are called by one thread at a time.
  */
@@ -28,8 +28,8 @@ struct gradient_unit {
 
 struct reduce_scatter;
 
-/* What it is of, for as long as the world is as it is; all is copied. Sizes, and ranks but for those
- * of messages, are the group's. */
+/* What it is of, for as long as the world is as it is; all is copied. Sizes, and ranks but for
+ * those of messages, are the group's. */
 struct reduce_scatter_shape {
     struct rank_group group;
     int n_blocks;
@@ -67,12 +67,13 @@ bool reduce_scatter_is_ready(struct reduce_scatter *r, int unit);
 void reduce_scatter_give(struct reduce_scatter *r, int unit);
 /* All units of the block have been given; sums are its own. */
 void reduce_scatter_end_block(struct reduce_scatter *r, const struct step_result *sums);
-/* By all ranks, once all have given all their blocks: what reduce_scatter_slices then has, and sums,
- * is the step's. */
+/* By all ranks, once all have given all their blocks: what reduce_scatter_slices then has, and
+ * sums, is the step's. */
 void reduce_scatter_finish(struct reduce_scatter *r, struct step_result *sums);
 /* By all ranks: the step is given up, wherever each is in it. */
 void reduce_scatter_abandon(struct reduce_scatter *r);
-/* The gradients from where this rank's slice of the first span begins; its slices are the step's. */
+/* The gradients from where this rank's slice of the first span begins; its slices are the step's.
+ */
 const void *reduce_scatter_slices(const struct reduce_scatter *r);
 /* That element. */
 size_t reduce_scatter_first(const struct reduce_scatter *r);

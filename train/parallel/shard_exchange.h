@@ -22,8 +22,8 @@ int shard_exchange_new(struct shard_exchange **out, const struct rank_group *g,
                        const struct config *whole, const struct spans *slices, enum dtype dtype);
 void shard_exchange_free(struct shard_exchange *x);
 /* By all of the group: slice, the whole from where this rank's first slice begins, of what all have
- * in their shards; and shard, of what all have in their slices. The shard that is read is there from
- * element `first` on: nothing of the slices lies before it. */
+ * in their shards; and shard, of what all have in their slices. The shard that is read is there
+ * from element `first` on: nothing of the slices lies before it. */
 void shard_exchange_gather(struct shard_exchange *x, void *slice, const void *shard, size_t first);
 void shard_exchange_spread(struct shard_exchange *x, void *shard, const void *slice);
 /* What it takes, in bytes. */

@@ -87,7 +87,9 @@ int run_ranks_micro(const struct run *r)
 
 uint64_t run_ranks_offset(const struct run *r)
 {
-    return r->scatter != NULL ? run_scatter_offset(r, r->micro) : r->ranks == NULL ? 0 : r->ranks->offset;
+    return r->scatter != NULL ? run_scatter_offset(r, r->micro)
+           : r->ranks == NULL ? 0
+                              : r->ranks->offset;
 }
 
 /* ---- what others have ---- */

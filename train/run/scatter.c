@@ -121,7 +121,8 @@ void run_scatter_seek(struct run *r, int micro)
 
 /* ---- a step ---- */
 
-/* What the step calls a layer is the scatter's unit; outside them, the last one. */
+/* What the step calls a layer is the scatter's unit; outside them, and where nothing of that is here,
+ * the last one: with it all are. */
 static int layer_unit(const struct run_scatter *x, int layer)
 {
     return layer < 0 ? x->n_units - 1 : x->unit_of[layer];

@@ -1,8 +1,8 @@
 #ifndef PRATTLE_TRAIN_RUN_SCATTER_H
 #define PRATTLE_TRAIN_RUN_SCATTER_H
 /*
- * The gradients of a run with zero=2 (train/parallel/reduce_scatter.h). With any other, or in a
- * world of one, r->scatter is NULL, and none of these functions does anything.
+ * The gradients of a run with zero=2 (train/parallel/reduce_scatter.h). With any other, or of one
+ * replica, r->scatter is NULL, and none of these functions does anything.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,12 +29,12 @@ uint64_t run_scatter_offset(const struct run *r, int micro);
 void run_scatter_seek(struct run *r, int micro);
 /* A step begins, with gradients of zero; on every rank, also where it then gives nothing. */
 void run_scatter_begin(struct run *r);
-/* Whether a micro-batch, whose block may be another than the one before it, may add to the gradients
- * of a layer, and of those above it; -1: outside the layers. For a part of a pass, which does not
- * wait for memory (step_stage.h). */
+/* Whether a micro-batch, whose block may be another than the one before it, may add to the
+ * gradients of a layer, and of those above it; -1: outside the layers. For a part of a pass, which
+ * does not wait for memory (step_stage.h). */
 bool run_scatter_is_ready(const struct run *r, int micro, int layer);
-/* Of shards, which do not wait for memory either once they compute: whether r->micro may add to all,
- * waiting for that; false: the step does not go on. */
+/* Of shards, which do not wait for memory either once they compute: whether r->micro may add to
+ * all, waiting for that; false: the step does not go on. */
 bool run_scatter_await(struct run *r);
 /* A block has ended, and r->sum, what it comes to, begins anew. */
 void run_scatter_end_block(struct run *r);

@@ -16,7 +16,7 @@ _Static_assert((int)OPTIMIZER_MAX_RUNS == (int)STAGE_MAX_SPANS,
 
 struct run_shares {
     struct reduction *reductions[STAGE_MAX_SPANS]; /* of each span; NULL: there is one replica */
-    bool sliced;                                   /* replicas have parts of the moments (zero=1) */
+    bool sliced;                                   /* replicas divide what they update (zero=1, 2) */
     size_t *bounds;                                /* [replicas + 1] */
     int *firsts;                                   /* [replicas + 1], of the blocks of each */
     bool *flags;                                   /* [world] */

@@ -11,10 +11,10 @@
  *   slice                  gradients -------> weights, moments
  *
  * With zero=1 each replica updates a part of the whole, which its ranks have slices of: so its
- * shards need no more than their runs of it of the summed gradients, and have the rest of the weights
- * from the other replicas' (shares.h). r->weights are the whole block, of which this rank has its slice. Nothing
- * is computed twice but what is C wide; a rank that stops does so between two micro-batches, or
- * jobs of a pipeline, with all that compute these.
+ * shards need no more than their runs of it of the summed gradients, and have the rest of the
+ * weights from the other replicas' (shares.h). r->weights are the whole block, of which this rank
+ * has its slice. Nothing is computed twice but what is C wide; a rank that stops does so between
+ * two micro-batches, or jobs of a pipeline, with all that compute these.
  */
 #include "train/step/step_config.h"
 #include "train/step/weights.h"

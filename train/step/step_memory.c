@@ -191,8 +191,8 @@ static void size_blocks(struct step *x)
     b->n_waiting = x->config.taken ? 0 : gradient_blocks_waiting(b->n, b->first, b->last);
 }
 
-/* Of those that go back, no more layers than these are there at once, and what mem_clear_part leaves
- * at the ends of the others. */
+/* Of those that go back, no more layers than these are there at once, and what mem_clear_part
+ * leaves at the ends of the others. */
 static size_t resident_gradients(const struct step *x, const struct config *c, enum dtype dtype)
 {
     struct config few = *c;

@@ -247,8 +247,8 @@ static void inputs_in_parts_cost_their_bytes(void **state)
     run_config_release(&c);
 }
 
-/* What is sent and received is copied, what is received added; zero=2 does so with each of 16 blocks,
- * which begin in memory that is cleared. */
+/* What is sent and received is copied, what is received added; zero=2 does so with each of 16
+ * blocks, which begin in memory that is cleared. */
 static void a_message_goes_through_memory(void **state)
 {
     struct run_config c;

@@ -156,6 +156,8 @@ is "training from disk is for one process" "$phased with zero=2, or one process"
     "$(mkdir apart; TMPDIR=$PWD/apart many 2 refused phased=on 2>&1)"
 is "  which a run that is still to be launched says too" "$phased with zero=2, or replicas=1" "$(one refused phased=on replicas=2 2>&1)"
 is "  and its plan" "$phased with zero=2, or replicas=1" "$(one refused phased=on replicas=2 --plan 2>&1)"
+is "  or of replicas that are pipelines" "$phased with zero=2, or layers_per_device=none replicas=1" \
+    "$(one refused phased=on replicas=2 layers_per_device=[1,1] 2>&1)"
 is "  and stages" "$phased, or layers_per_device=none" "$(one refused phased=on layers_per_device=[1,1] 2>&1)"
 is "  and shards" "$phased, or tensor_parallel=1" "$(one refused phased=on tensor_parallel=2 2>&1)"
 is "  before there is a folder" "" "$(ls refused 2>/dev/null)"

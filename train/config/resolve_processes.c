@@ -139,14 +139,25 @@ static int check_rts_activations(const struct run_config *c, const struct config
     return RUN_BLAME(c, RUN_ROW(execution.rts_activations), RUN_ROW(execution.recompute));
 }
 
+/* The words that make a run one process. */
+static void write_alone(char *out, size_t n, const struct execution_section *e, int stages)
+{
+    if (world_size() > 1)
+        snprintf(out, n, "one process");
+    else
+        snprintf(out, n, "%s%s%s%s%s", stages > 1 ? "layers_per_device=none" : "",
+                 stages > 1 && e->tensor_parallel > 1 ? " " : "",
+                 e->tensor_parallel > 1 ? "tensor_parallel=1" : "",
+                 e->replicas > 1 && stages * e->tensor_parallel > 1 ? " " : "",
+                 e->replicas > 1 ? "replicas=1" : "");
+}
+
 /* What they have in memory is least where it is divided. */
 static int refuse_phased(const struct run_config *c, const struct layout *l)
 {
     const struct execution_section *e = &c->execution;
-    const char *alone = world_size() > 1         ? "one process"
-                        : l->stages > 1          ? "layers_per_device=none"
-                        : e->tensor_parallel > 1 ? "tensor_parallel=1"
-                                                 : "replicas=1";
+    char alone[80];
+    write_alone(alone, sizeof alone, e, l->stages);
     const bool divides = e->replicas > 1 && e->zero < 2 && c->lora.rank == 0;
     err_set(ERR_UNSUPPORTED,
             "phased is on, but only one process trains from disk: phased=off%s, or %s",

@@ -32,10 +32,10 @@ ratios() {
         }
     }'
 }
-# near RATIOS LAYOUT: how many take at most 5 % more or 7 % less, and how many there are. How many gradients wait to be sent with
+# near RATIOS LAYOUT: how many take at most 5 % more or 8 % less, and how many there are. How many gradients wait to be sent with
 # zero=2 is the link's: all that may is planned, and here it is fast.
 near() {
-    local least=0.93
+    local least=0.92
     [[ $2 == *zero=2* ]] && least=0.87
     awk -v least=$least '{ for (i = 1; i <= NF; i++) if ($i > least && $i < 1.05) near++; print near + 0, NF }' <<<"$1"
 }

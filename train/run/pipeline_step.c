@@ -283,15 +283,6 @@ static int begin_forward(struct run *r, const struct pipeline_job *j)
     return 0;
 }
 
-/* While other shards of the stage wait for messages. Those may never come, of a stage that has
- * stopped, and then rank 0 has to say so. */
-static void look_and_hear(void *user)
-{
-    struct run *r = user;
-    look_after(r->pipeline);
-    run_ranks_stopped(r);
-}
-
 /* Until the job can begin, on all shards of the stage. *stopped: rank 0 has said that the step does
  * not go on, or another shard has stopped. */
 static int begin_job(struct run *r, const struct pipeline_job *j, bool *stopped)
@@ -302,7 +293,7 @@ static int begin_job(struct run *r, const struct pipeline_job *j, bool *stopped)
         rc = err_set(ERR_INTERRUPTED, "paused");
     if (rc == 0 && !*stopped && j->work == PIPELINE_FORWARD)
         rc = begin_forward(r, j);
-    *stopped = !run_tensor_ready(r, rc == 0 && !*stopped, look_and_hear, r);
+    *stopped = !run_ranks_ready(r, rc, *stopped, look_after, r->pipeline);
     profile_resume(was);
     return rc;
 }

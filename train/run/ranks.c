@@ -8,6 +8,7 @@
 #include "train/parallel/division.h"
 #include "train/run/inside.h"
 #include "train/run/scatter.h"
+#include "train/run/tensor_step.h"
 #include "train/run/waits.h"
 
 #include <stdio.h>
@@ -30,7 +31,9 @@ struct run_ranks {
     int n_micro;
     uint64_t offset;
     bool said; /* rank 0 has said that it does not go on */
-    struct meeting verdict;
+    bool told; /* rank 0 was told that it cannot */
+    struct meeting own, verdict;
+    struct transfer telling;
     /* Of rank 0, of each other rank. */
     struct meeting *inbox;      /* [size] */
     struct transfer *receiving; /* [size] */
@@ -163,7 +166,7 @@ int run_ranks_open(struct run *r)
 static void begin_meeting(struct run *r)
 {
     struct run_ranks *k = r->ranks;
-    k->said = false;
+    k->said = k->told = false;
     k->begun_s = clock_s();
     for (int i = 1; i < world_size() && world_rank() == 0; i++)
         world_receive(i, TAG_MEETING, &k->inbox[i], sizeof k->inbox[i], &k->receiving[i]);
@@ -276,6 +279,42 @@ bool run_ranks_stopped(struct run *r)
     return k->said;
 }
 
+/* Others: how this one's micro-batches have ended. */
+static void tell_first(struct run_ranks *k, int rc)
+{
+    k->own = met(k, rc);
+    world_send(0, TAG_MEETING, &k->own, sizeof k->own, &k->telling);
+    k->told = true;
+}
+
+struct listener {
+    struct run *r;
+    void (*meanwhile)(void *user);
+    void *user;
+};
+
+static void listen(void *arg)
+{
+    const struct listener *l = arg;
+    if (l->meanwhile != NULL)
+        l->meanwhile(l->user);
+    run_ranks_stopped(l->r);
+}
+
+bool run_ranks_ready(struct run *r, int rc, bool stopped, void (*meanwhile)(void *user), void *user)
+{
+    struct run_ranks *k = r->ranks;
+    if (!run_tensor_is_on(r))
+        return rc == 0 && !stopped;
+    if (rc != 0 && world_rank() > 0)
+        tell_first(k, rc);
+    else if (rc != 0) {
+        k->own = met(k, rc);
+        stop_step(r, &k->own);
+    }
+    return run_tensor_ready(r, rc == 0 && !stopped, listen, &(struct listener){r, meanwhile, user});
+}
+
 /* Ctrl-C comes to all ranks. What has stopped another is on its way here, and later it would stop
  * what is done for the pause. */
 static void await_same_interrupt(const struct run_ranks *k)
@@ -292,16 +331,16 @@ static void meet_as_first(struct run *r, int rc)
 {
     struct run_ranks *k = r->ranks;
     const double begun = clock_s();
-    struct meeting own = met(k, rc);
+    k->own = met(k, rc);
     if (rc != 0)
-        stop_step(r, &own);
+        stop_step(r, &k->own);
     for (int times = 0; !hear_ranks(r); world_pause(&times))
         if (interrupt_pending()) {
-            own = met(k, err_set(ERR_INTERRUPTED, "paused"));
-            stop_step(r, &own);
+            k->own = met(k, err_set(ERR_INTERRUPTED, "paused"));
+            stop_step(r, &k->own);
         }
     for (int i = 0; i < world_size(); i++)
-        k->busy[i] = i == 0 ? own.busy_s : k->inbox[i].busy_s;
+        k->busy[i] = i == 0 ? k->own.busy_s : k->inbox[i].busy_s;
     if (!k->said) {
         waits_add(&k->waits, k->busy);
         const double waited = (clock_s() - begun) / 3600;
@@ -317,11 +356,12 @@ static void meet_as_first(struct run *r, int rc)
 static void meet_as_other(struct run *r, int rc)
 {
     struct run_ranks *k = r->ranks;
-    const struct meeting own = met(k, rc);
-    struct transfer x[2] = {0};
-    world_send(0, TAG_MEETING, &own, sizeof own, &x[0]);
-    world_receive(0, TAG_VERDICT, &k->verdict, sizeof k->verdict, &x[1]);
-    world_wait(x, 2);
+    struct transfer verdict = {0};
+    if (!k->told)
+        tell_first(k, rc);
+    world_receive(0, TAG_VERDICT, &k->verdict, sizeof k->verdict, &verdict);
+    world_wait(&k->telling, 1);
+    world_wait(&verdict, 1);
 }
 
 int run_ranks_meet(struct run *r, int rc)

@@ -45,6 +45,11 @@ uint64_t run_ranks_offset(const struct run *r);
 
 /* Whether the step is not to go on; between micro-batches. */
 bool run_ranks_stopped(struct run *r);
+/* By shards that compute together (tensor_step.h), before they do: whether all are ready, as this
+ * one is for rc 0 unless the step is not to go on. What keeps one from it rank 0 hears before the
+ * others do: these may wait for ranks that wait for theirs. `meanwhile` may be NULL. */
+bool run_ranks_ready(struct run *r, int rc, bool stopped, void (*meanwhile)(void *user),
+                     void *user);
 /* The micro-batches have ended, for rc. 0: those of all ranks are done; else the code of why the
  * step does not go on, with its sentence. Hours of training are then those of rank 0. */
 int run_ranks_meet(struct run *r, int rc);

@@ -147,10 +147,12 @@ static bool await_layer(void *user, int layer)
     return free;
 }
 
-bool run_scatter_await(struct run *r)
+int run_scatter_await(struct run *r, bool *stopped)
 {
-    return r->scatter == NULL || r->tensor == NULL || r->micro % of_block(r) > 0 ||
-           await_layer(r, -1);
+    if (r->scatter == NULL || r->tensor == NULL || r->micro % of_block(r) > 0 || await_layer(r, -1))
+        return 0;
+    *stopped = true;
+    return interrupt_pending() ? err_set(ERR_INTERRUPTED, "paused") : 0;
 }
 
 static void take_layer(void *user, int layer)

@@ -33,9 +33,9 @@ void run_scatter_begin(struct run *r);
  * gradients of a layer, and of those above it; -1: outside the layers. For a part of a pass, which
  * does not wait for memory (step_stage.h). */
 bool run_scatter_is_ready(const struct run *r, int micro, int layer);
-/* Of shards, which do not wait for memory either once they compute: whether r->micro may add to
- * all, waiting for that; false: the step does not go on. */
-bool run_scatter_await(struct run *r);
+/* Of shards, which do not wait for memory either once they compute: until r->micro may add to all.
+ * *stopped: the step does not go on, by ERR_INTERRUPTED for this rank itself. */
+int run_scatter_await(struct run *r, bool *stopped);
 /* A block has ended, and r->sum, what it comes to, begins anew. */
 void run_scatter_end_block(struct run *r);
 /* All ranks' blocks have ended: r->sum is the step's. */

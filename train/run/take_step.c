@@ -171,8 +171,10 @@ static int take_micro_batch(struct run *r, bool *stopped)
     const struct training_section *t = &r->config.training;
     double begun = clock_s();
     int rc = interrupt_pending() ? err_set(ERR_INTERRUPTED, "paused") : take_batch(r);
-    *stopped =
-        !run_tensor_ready(r, rc == 0 && !run_ranks_stopped(r) && run_scatter_await(r), NULL, NULL);
+    *stopped = run_ranks_stopped(r);
+    if (rc == 0 && !*stopped)
+        rc = run_scatter_await(r, stopped);
+    *stopped = !run_ranks_ready(r, rc, *stopped, NULL, NULL);
     if (rc == 0 && !*stopped)
         rc = step_run(r->step, &r->sum, r->ids, r->labels, t->micro_batch_size, t->sequence_length,
                       (float)loss_factor(r), r->sequence, true);

@@ -33,6 +33,7 @@ struct scatter_trial {
     int late;              /* the rank that is stopped before its first micro-batch */
     int64_t step;          /* of this step, once the others are in it */
     int raising, every;    /* the rank that is stopped, at each of so many; 0: that one */
+    bool alone;            /* and rank 0 hears of it from that one only */
     atomic_bool *reached;  /* [MOST_RANKS], shared: this rank is in that step */
     bool raised;
     struct ticks ticks;
@@ -42,8 +43,12 @@ static void tick(void *user, const struct metrics *m, int64_t step, double part)
 {
     struct scatter_trial *s = user;
     if (s->every > 0) {
-        if (world_rank() == s->raising)
+        if (world_rank() != s->raising)
+            return;
+        if (!s->alone)
             raise_at_tick(&s->ticks, m, step, part);
+        else if (++s->ticks.n % s->every == 0)
+            interrupt_raise();
         return;
     }
     if (step == s->step && world_rank() != s->late && part > 0)
@@ -141,14 +146,19 @@ static void in_pipelines_and_shards_too(void **state)
     for (int rank = 0; rank < 4; rank++) {
         check_ranks((struct scatter_trial){
             .ranks = 4, .layout = {"layers_per_device=1,1"}, .raising = rank, .every = 13 + rank});
-        check_ranks((struct scatter_trial){
-            .ranks = 4, .layout = {"tensor_parallel=2"}, .raising = rank, .every = 11 + rank});
+        for (int alone = 0; alone < 2; alone++)
+            check_ranks((struct scatter_trial){.ranks = 4,
+                                               .layout = {"tensor_parallel=2"},
+                                               .raising = rank,
+                                               .every = 11 + rank,
+                                               .alone = alone});
     }
     for (int rank = 0; rank < 8; rank += 5)
         check_ranks((struct scatter_trial){.ranks = 8,
                                            .layout = {"layers_per_device=0,2", "tensor_parallel=2"},
                                            .raising = rank,
-                                           .every = 17 + rank});
+                                           .every = 17 + rank,
+                                           .alone = rank > 0});
 }
 
 int main(void)

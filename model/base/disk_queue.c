@@ -8,10 +8,10 @@
 #include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/base/thread.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -88,7 +88,6 @@ static void *work_on_parts(void *arg)
 int disk_queue_open(struct disk_queue **out)
 {
     struct disk_queue *q = mem_alloc(sizeof *q);
-    sigset_t all, before;
     *out = NULL;
     if (q == NULL)
         return ERR_NOMEM;
@@ -96,16 +95,12 @@ int disk_queue_open(struct disk_queue **out)
     pthread_cond_init(&q->work, NULL);
     pthread_cond_init(&q->done, NULL);
     q->last = &q->first;
-    /* Signals are the main thread's; a limit on files is an error here, not SIGXFSZ. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     while (q->n_threads < THREADS &&
-           pthread_create(&q->threads[q->n_threads], NULL, work_on_parts, q) == 0)
+           thread_start(&q->threads[q->n_threads], work_on_parts, q) == 0)
         q->n_threads++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (q->n_threads == 0) {
         disk_queue_close(q);
-        return err_set(ERR_NOMEM, "cannot start a thread that reads files");
+        return ERR_NOMEM;
     }
     *out = q;
     return 0;

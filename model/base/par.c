@@ -15,12 +15,12 @@
 #include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/profile.h"
+#include "model/base/thread.h"
 
 #include <linux/futex.h>
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -316,13 +316,8 @@ int par_open(int n_threads, bool pin)
     team.quit = false;
     team.generation++;
     /* Signals are delivered to the caller, never to the team. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&team.leader, NULL, lead_team, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc != 0)
-        return err_set(ERR_NOMEM, "cannot start the thread team");
+    if (thread_start(&team.leader, lead_team, NULL) != 0)
+        return ERR_NOMEM;
     team.open = true;
     return 0;
 }

@@ -17,11 +17,11 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/profile.h"
+#include "model/base/thread.h"
 #include "train/data/permutation.h"
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -149,16 +149,11 @@ static void *prepare_batches(void *arg)
     return NULL;
 }
 
-/* Signals are for the threads that know what to do with them. */
 static int start_thread(struct batches *b)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&b->thread, NULL, prepare_batches, b);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    b->started = failed == 0;
-    return failed == 0 ? 0 : err_set(ERR_NOMEM, "cannot start a thread: %s", strerror(failed));
+    const int rc = thread_start(&b->thread, prepare_batches, b);
+    b->started = rc == 0;
+    return rc;
 }
 
 /* Wait for the slot in work; the lock is held. */

@@ -7,11 +7,11 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/base/thread.h"
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <pthread.h>
-#include <signal.h>
 
 /* Of a slot's text: bzip2 -9 takes 900 kB at once, and what it makes of runs is shorter still. */
 enum { HELD_MOST = 8 << 20 };
@@ -128,16 +128,11 @@ static void *unpack_blocks(void *arg)
     return NULL;
 }
 
-/* As many as there can be: the caller works too. Signals are for the main thread. */
+/* As many as there can be: the caller works too. */
 static void start_threads(struct bunzip_team *t, int n)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (t->n_threads < n &&
-           pthread_create(&t->threads[t->n_threads], NULL, unpack_blocks, t) == 0)
+    while (t->n_threads < n && thread_start(&t->threads[t->n_threads], unpack_blocks, t) == 0)
         t->n_threads++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 struct bunzip_team *bunzip_team_new(int n_threads, int room)

@@ -2,13 +2,13 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/base/thread.h"
 #include "train/parallel/heartbeat_sockets.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/random.h>
@@ -292,16 +292,6 @@ static void *keep_beating(void *arg)
     return NULL;
 }
 
-static int start_thread(struct heartbeat *h)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failed = pthread_create(&h->thread, NULL, keep_beating, h);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed == 0 ? 0 : err_set(ERR_NOMEM, "cannot start a thread: %s", strerror(failed));
-}
-
 /* ---- opening and closing ---- */
 
 int heartbeat_listen(struct heartbeat **out, const struct heartbeat_config *c, bool here,
@@ -324,7 +314,7 @@ int heartbeat_listen(struct heartbeat **out, const struct heartbeat_config *c, b
     place->n = heartbeat_list_addresses(place->addresses, HEARTBEAT_ADDRESSES, port, here);
     if (!here)
         take_datagrams(h, heartbeat_bind_datagrams(h->listening));
-    if ((rc = start_thread(h)) != 0) {
+    if ((rc = thread_start(&h->thread, keep_beating, h)) != 0) {
         free_heartbeat(h);
         return rc;
     }
@@ -379,7 +369,7 @@ int heartbeat_join(struct heartbeat **out, const struct heartbeat_config *c,
         take_datagrams(h, heartbeat_connect_datagrams(fd));
     h->peers[0].fd = fd;
     h->peers[0].watched = true;
-    if ((rc = start_thread(h)) != 0)
+    if ((rc = thread_start(&h->thread, keep_beating, h)) != 0)
         free_heartbeat(h);
     else
         *out = h;

@@ -7,11 +7,11 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/base/thread.h"
 #include "train/parallel/round_plan.h"
 #include "train/step/half_partials.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -340,13 +340,9 @@ static void *ship_all(void *arg)
 
 static int start_thread(struct reduce_scatter *r)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failed = pthread_create(&r->thread, NULL, ship_all, r);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    r->started = failed == 0;
-    return failed == 0 ? 0 : err_set(ERR_NOMEM, "cannot start a thread: %s", strerror(failed));
+    const int rc = thread_start(&r->thread, ship_all, r);
+    r->started = rc == 0;
+    return rc;
 }
 
 int reduce_scatter_new(struct reduce_scatter **out, const struct reduce_scatter_shape *s)

@@ -31,10 +31,8 @@ struct scatter_flight {
 
 struct reduce_scatter {
     struct rank_group group;
-    int n_blocks, n_rounds, n_units, most_pending;
-    struct gradient_unit *units; /* [n_units] */
-    int n_spans;
-    size_t *bounds; /* [n_spans][size + 1] */
+    int n_blocks, n_rounds, most_pending;
+    struct unit_slices slices;
     enum dtype dtype;
     bool half;
     size_t part;
@@ -78,21 +76,15 @@ static bool allocate_sums(struct reduce_scatter *r)
     return r->own != NULL && r->gathered != NULL && r->sums != NULL;
 }
 
-/* Where the slices of a span begin. */
-static const size_t *span_bounds(const struct reduce_scatter *r, int span)
-{
-    return r->bounds + (size_t)span * ((size_t)r->group.size + 1);
-}
-
 /* Where this rank's first slice begins, and how far it is from there to the end of the last. */
 static size_t slices_begin(const struct reduce_scatter *r)
 {
-    return span_bounds(r, 0)[r->group.own];
+    return unit_slices_span(&r->slices, 0)[r->group.own];
 }
 
 static size_t slices_bytes(const struct reduce_scatter *r)
 {
-    const size_t end = span_bounds(r, r->n_spans - 1)[r->group.own + 1];
+    const size_t end = unit_slices_span(&r->slices, r->slices.n_spans - 1)[r->group.own + 1];
     return (end - slices_begin(r)) * dtype_bytes(r->dtype);
 }
 
@@ -139,54 +131,30 @@ static bool allocate_memory(struct reduce_scatter *r)
 static int copy_shape(struct reduce_scatter *r, const struct reduce_scatter_shape *s)
 {
     const int size = s->group.size;
-    const size_t n_bounds = (size_t)s->n_spans * ((size_t)size + 1);
     r->group = s->group;
     r->n_blocks = s->n_blocks;
     r->n_rounds = (s->n_blocks + size - 1) / size;
-    r->n_units = s->n_units;
-    r->n_spans = s->n_spans;
     r->most_pending = s->most_pending;
     r->dtype = s->dtype;
     r->half = half_partials_of(s->half, s->dtype);
     r->part = part_elements(size);
     r->n_slots = round_plan_slots(s->n_blocks, size);
-    r->bounds = mem_array(n_bounds, sizeof *r->bounds);
-    r->units = mem_array((size_t)s->n_units, sizeof *r->units);
-    if (r->bounds == NULL || r->units == NULL)
-        return ERR_NOMEM;
-    memcpy(r->bounds, s->bounds, n_bounds * sizeof *r->bounds);
-    memcpy(r->units, s->units, (size_t)s->n_units * sizeof *r->units);
-    return 0;
+    return unit_slices_copy(&r->slices, &s->slices);
 }
 
 /* ---- a shipment ---- */
 
-/* The slices of the span that a unit is of. */
-static const size_t *unit_bounds(const struct reduce_scatter *r, const struct gradient_unit *u)
+/* Part k of what the slice of a rank has of a unit. */
+static size_t unit_part(const struct reduce_scatter *r, int unit, int rank, size_t k, size_t *n)
 {
-    int span = 0;
-    while (span + 1 < r->n_spans && u->first >= span_bounds(r, span + 1)[0])
-        span++;
-    return span_bounds(r, span);
+    return unit_slices_part(&r->slices, unit, rank, r->part, k, n);
 }
 
-/* Part k of what the slice of a rank has of a unit; 0 elements behind its end. */
-static size_t unit_part(const struct reduce_scatter *r, const struct gradient_unit *u, int rank,
-                        size_t k, size_t *n)
-{
-    const size_t *bounds = unit_bounds(r, u);
-    const size_t from = u->first > bounds[rank] ? u->first : bounds[rank];
-    const size_t end = u->first + u->n < bounds[rank + 1] ? u->first + u->n : bounds[rank + 1];
-    const size_t at = from + k * r->part;
-    *n = at >= end ? 0 : end - at < r->part ? end - at : r->part;
-    return at;
-}
-
-static size_t count_parts(const struct reduce_scatter *r, const struct gradient_unit *u)
+static size_t count_parts(const struct reduce_scatter *r, int unit)
 {
     size_t most = 0, n;
     for (int i = 0; i < r->group.size; i++)
-        for (size_t k = most; unit_part(r, u, i, k, &n), n > 0; k++)
+        for (size_t k = most; unit_part(r, unit, i, k, &n), n > 0; k++)
             most = k + 1;
     return most;
 }
@@ -223,18 +191,18 @@ static void receive_part(struct reduce_scatter *r, struct scatter_flight *f, int
                   r->half ? n * sizeof(uint16_t) : n * each, &f->transfers[f->going++]);
 }
 
-static void begin_part(struct reduce_scatter *r, const struct gradient_unit *u, size_t k)
+static void begin_part(struct reduce_scatter *r, int unit, size_t k)
 {
     struct scatter_flight *f = &r->flights[k % IN_FLIGHT];
     const int own = r->group.own;
     size_t n, at;
     f->going = 0;
     for (int to = 0; to < r->group.size && own < r->plan.n; to++) {
-        at = unit_part(r, u, to, k, &n);
+        at = unit_part(r, unit, to, k, &n);
         if (to != own && n > 0)
             send_part(r, f, to, at, n);
     }
-    unit_part(r, u, own, k, &n);
+    unit_part(r, unit, own, k, &n);
     for (int from = 0; from < r->plan.n && n > 0; from++)
         if (from != own)
             receive_part(r, f, from, n);
@@ -263,12 +231,12 @@ static void unpack_part(struct reduce_scatter *r, struct scatter_flight *f, size
                                  packed_from(r, f, from), n);
 }
 
-static void end_part(struct reduce_scatter *r, const struct gradient_unit *u, size_t k)
+static void end_part(struct reduce_scatter *r, int unit, size_t k)
 {
     struct scatter_flight *f = &r->flights[k % IN_FLIGHT];
     const struct round_plan *p = &r->plan;
     size_t n;
-    const size_t at = unit_part(r, u, r->group.own, k, &n);
+    const size_t at = unit_part(r, unit, r->group.own, k, &n);
     world_wait(f->transfers, f->going);
     if (r->half)
         unpack_part(r, f, at, n);
@@ -283,8 +251,9 @@ static void end_part(struct reduce_scatter *r, const struct gradient_unit *u, si
 
 /* Where the memory is wanted for others; else it stays, since to have it again takes longer than to
  * set it to zero: most of all in virtual machines, whose hosts have it back by then. */
-static void clear_unit(struct reduce_scatter *r, const struct gradient_unit *u)
+static void clear_unit(struct reduce_scatter *r, int unit)
 {
+    const struct sliced_unit *u = &r->slices.units[unit];
     const size_t each = dtype_bytes(r->dtype);
     char *at = r->gradients + u->first * each;
     if (r->most_pending > 0)
@@ -295,19 +264,19 @@ static void clear_unit(struct reduce_scatter *r, const struct gradient_unit *u)
 
 static void ship_unit(struct reduce_scatter *r, int64_t shipment)
 {
-    const struct gradient_unit *u = &r->units[shipment % r->n_units];
-    const int round = (int)(shipment / r->n_units);
-    const size_t n = count_parts(r, u);
-    if (shipment % r->n_units == 0)
+    const int unit = (int)(shipment % r->slices.n_units),
+              round = (int)(shipment / r->slices.n_units);
+    const size_t n = count_parts(r, unit);
+    if (unit == 0)
         round_plan_next(&r->plan, r->n_blocks, r->group.size, round);
     for (size_t k = 0; k <= n; k++) {
         if (k < n)
-            begin_part(r, u, k);
+            begin_part(r, unit, k);
         if (k > 0)
-            end_part(r, u, k - 1);
+            end_part(r, unit, k - 1);
     }
     if (r->group.own < r->plan.n)
-        clear_unit(r, u);
+        clear_unit(r, unit);
 }
 
 /* Those that have been given; the lock is held. */
@@ -383,13 +352,12 @@ void reduce_scatter_free(struct reduce_scatter *r)
         mem_unmap(r->flights[i].packed, packed_bytes(r));
     }
     for (int i = 0; i < r->n_slots; i++)
-        mem_unmap(r->slots[i], r->bounds == NULL ? 0 : slices_bytes(r));
+        mem_unmap(r->slots[i], r->slices.bounds == NULL ? 0 : slices_bytes(r));
     mem_free(r->plan.joins);
     mem_free(r->own);
     mem_free(r->gathered);
     mem_free(r->sums);
-    mem_free(r->units);
-    mem_free(r->bounds);
+    unit_slices_release(&r->slices);
     pthread_mutex_destroy(&r->lock);
     pthread_cond_destroy(&r->changed);
     mem_free(r);
@@ -409,7 +377,7 @@ void reduce_scatter_begin(struct reduce_scatter *r, void *gradients)
 /* Of the block before; for the first there is none, and it is negative. */
 static int64_t shipment_before(const struct reduce_scatter *r, int unit)
 {
-    return (int64_t)(r->ended - 1) * r->n_units + unit;
+    return (int64_t)(r->ended - 1) * r->slices.n_units + unit;
 }
 
 bool reduce_scatter_is_ready(struct reduce_scatter *r, int unit)
@@ -450,7 +418,7 @@ static void give_until(struct reduce_scatter *r, int64_t n)
 
 void reduce_scatter_give(struct reduce_scatter *r, int unit)
 {
-    give_until(r, (int64_t)r->ended * r->n_units + unit + 1);
+    give_until(r, (int64_t)r->ended * r->slices.n_units + unit + 1);
 }
 
 void reduce_scatter_end_block(struct reduce_scatter *r, const struct step_result *sums)
@@ -458,7 +426,7 @@ void reduce_scatter_end_block(struct reduce_scatter *r, const struct step_result
     r->own[r->ended++] = *sums;
     /* Of rounds without a block of its own a rank gives nothing, and receives at once. */
     if (r->ended == reduce_scatter_count(r->n_blocks, r->group.size, r->group.own))
-        give_until(r, (int64_t)r->n_rounds * r->n_units);
+        give_until(r, (int64_t)r->n_rounds * r->slices.n_units);
 }
 
 static void wait_shipped(struct reduce_scatter *r)

@@ -20,11 +20,8 @@
  * Functions are called by one thread at a time.
  */
 #include "train/parallel/group.h"
+#include "train/parallel/unit_slices.h"
 #include "train/step/gradient_blocks.h"
-
-struct gradient_unit {
-    size_t first, n; /* elements of the gradients, of one span */
-};
 
 struct reduce_scatter;
 
@@ -33,13 +30,9 @@ struct reduce_scatter;
 struct reduce_scatter_shape {
     struct rank_group group;
     int n_blocks;
-    int n_spans;          /* of the gradients, one behind another */
-    const size_t *bounds; /* [n_spans][size + 1], where the slices of each begin, in elements */
+    struct unit_slices slices; /* of the gradients; units in the order in which they are given */
     enum dtype dtype;
-    bool half; /* nodes are rounded (half_partials.h), and are sent in 16 bits */
-    int n_units;
-    const struct gradient_unit *units; /* [n_units], in the order in which they are given away;
-                                          together all elements of the spans */
+    bool half;        /* nodes are rounded (half_partials.h), and are sent in 16 bits */
     int most_pending; /* units that wait to be sent before await has the caller wait, and the memory
                          of those that were sent goes back to the system; 0: any, and it stays */
 };

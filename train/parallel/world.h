@@ -23,6 +23,7 @@ enum world_tag {
     TAG_WHOLE,   /* its result */
     TAG_STATE,   /* of the optimizer, to rank 0 */
     TAG_NODE,    /* of gradients, to the rank of the slice */
+    TAG_SPREAD,  /* of updated weights, to all */
     TAG_SUM,     /* of tensor parallelism, to the next rank */
     TAG_SHARD,   /* of gradients or weights, to the rank whose slice or shard they are of */
     TAG_READY,   /* for what all shards compute next, to all of them */

@@ -4,15 +4,14 @@
 #include "model/base/mem.h"
 #include "model/base/profile.h"
 #include "model/base/progress.h"
-#include "model/schema.h"
 #include "train/parallel/reduce_scatter.h"
 #include "train/run/inside.h"
+#include "train/run/layer_units.h"
 #include "train/run/tensor_step.h"
 
 struct run_scatter {
     struct reduce_scatter *gradients;
-    int n_units;
-    int *unit_of; /* [n_layer], of this rank's layers */
+    struct layer_units units;
     bool (*stopped)(struct run *r);
 };
 
@@ -28,26 +27,6 @@ static int of_block(const struct run *r)
     return t->gradient_accumulation / t->gradient_blocks;
 }
 
-/* What this rank has of the layers from the last to the first, then what lies behind them and
- * before them. */
-static void list_units(struct run_scatter *x, const struct weights *w, struct gradient_unit *units)
-{
-    const struct config *c = &w->view.config;
-    const int begin = schema_first_of_layers(c), each = schema_tensors_per_layer(c),
-              end = begin + c->n_layer * each;
-    for (int i = w->stage.n_chunks - 1; i >= 0; i--)
-        for (int layer = w->stage.chunks[i].last - 1; layer >= w->stage.chunks[i].first; layer--) {
-            const size_t first = w->offset[begin + layer * each],
-                         last = w->offset[begin + (layer + 1) * each];
-            x->unit_of[layer] = x->n_units;
-            units[x->n_units++] = (struct gradient_unit){first, last - first};
-        }
-    if (!w->stage.ends)
-        return;
-    units[x->n_units++] = (struct gradient_unit){w->offset[end], w->n - w->offset[end]};
-    units[x->n_units++] = (struct gradient_unit){0, w->offset[begin]};
-}
-
 /* A pass over a micro-batch that waits for each layer's memory keeps to few of them. */
 static bool waits_by_layer(const struct run *r)
 {
@@ -57,34 +36,30 @@ static bool waits_by_layer(const struct run *r)
 int run_scatter_open(struct run *r, int n_spans, const size_t *bounds,
                      bool (*stopped)(struct run *r))
 {
-    const size_t n_layer = (size_t)r->model->config.n_layer;
     if (!run_scatter_is_on(r))
         return 0;
     if (!world_threaded()) /* they are sent while the team computes */
         return err_set(ERR_UNSUPPORTED, "this MPI serves one thread of a process alone, which "
                                         "zero=2 cannot do with: zero=1");
     struct run_scatter *x = r->scatter = mem_alloc(sizeof *x);
-    struct gradient_unit *units = mem_array(n_layer + 2, sizeof *units);
-    int rc = x == NULL || units == NULL || (x->unit_of = mem_array(n_layer, sizeof(int))) == NULL
-                 ? ERR_NOMEM
-                 : 0;
-    if (rc == 0) {
-        x->stopped = stopped;
-        list_units(x, run_tensor_weights(r), units);
+    if (x == NULL)
+        return ERR_NOMEM;
+    x->stopped = stopped;
+    int rc = layer_units_init(&x->units, run_tensor_weights(r), UNITS_BACKWARD);
+    if (rc == 0)
         rc = reduce_scatter_new(
             &x->gradients,
             &(struct reduce_scatter_shape){
                 .group = layout_replicas(&r->layout),
                 .n_blocks = r->config.training.gradient_blocks,
-                .n_spans = n_spans,
-                .bounds = bounds,
+                .slices = {.size = r->layout.replicas,
+                           .n_spans = n_spans,
+                           .bounds = bounds,
+                           .n_units = x->units.n,
+                           .units = x->units.units},
                 .dtype = r->weights.dtype,
                 .half = r->config.execution.half_partials,
-                .n_units = x->n_units,
-                .units = units,
                 .most_pending = waits_by_layer(r) && of_block(r) == 1 ? GRADIENTS_PENDING : 0});
-    }
-    mem_free(units);
     return rc;
 }
 
@@ -93,7 +68,7 @@ void run_scatter_close(struct run *r)
     if (r->scatter == NULL)
         return;
     reduce_scatter_free(r->scatter->gradients);
-    mem_free(r->scatter->unit_of);
+    layer_units_release(&r->scatter->units);
     mem_free(r->scatter);
     r->scatter = NULL;
 }
@@ -121,24 +96,18 @@ void run_scatter_seek(struct run *r, int micro)
 
 /* ---- a step ---- */
 
-/* What the step calls a layer is the scatter's unit; outside them, and where nothing of that is here,
- * the last one: with it all are. */
-static int layer_unit(const struct run_scatter *x, int layer)
-{
-    return layer < 0 ? x->n_units - 1 : x->unit_of[layer];
-}
-
 bool run_scatter_is_ready(const struct run *r, int micro, int layer)
 {
     return r->scatter == NULL || micro % of_block(r) > 0 ||
-           reduce_scatter_is_ready(r->scatter->gradients, layer_unit(r->scatter, layer));
+           reduce_scatter_is_ready(r->scatter->gradients,
+                                   layer_units_of(&r->scatter->units, layer));
 }
 
 /* A rank that has stopped gives nothing any more. */
 static bool await_layer(void *user, int layer)
 {
     struct run *r = user;
-    const int unit = layer_unit(r->scatter, layer);
+    const int unit = layer_units_of(&r->scatter->units, layer);
     const enum profile_part was = profile_set(PART_EXCHANGE);
     bool free = reduce_scatter_await(r->scatter->gradients, unit);
     while (!free && !interrupt_pending() && !r->scatter->stopped(r))
@@ -159,7 +128,7 @@ static void take_layer(void *user, int layer)
 {
     const struct run *r = user;
     const enum profile_part was = profile_set(PART_EXCHANGE);
-    reduce_scatter_give(r->scatter->gradients, layer_unit(r->scatter, layer));
+    reduce_scatter_give(r->scatter->gradients, layer_units_of(&r->scatter->units, layer));
     profile_resume(was);
 }
 

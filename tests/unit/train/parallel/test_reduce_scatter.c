@@ -55,11 +55,11 @@ static struct step_result block_sums(int block)
 }
 
 /* From the last to the first, one of them empty, of bounds that are no page's. */
-static void list_units(struct gradient_unit *units, size_t n)
+static void list_units(struct sliced_unit *units, size_t n)
 {
     const size_t ends[UNITS + 1] = {0, n / 7, n / 7, n / 3, n / 2 + 1, n};
     for (int i = 0; i < UNITS; i++)
-        units[UNITS - 1 - i] = (struct gradient_unit){ends[i], ends[i + 1] - ends[i]};
+        units[UNITS - 1 - i] = (struct sliced_unit){ends[i], ends[i + 1] - ends[i]};
 }
 
 static struct rank_group own_group(const struct task *t)
@@ -82,8 +82,8 @@ static void find_bounds(size_t *bounds, int size, size_t first, size_t last)
 }
 
 /* All units are one span, or those in the middle are left out. */
-static int list_spans(size_t bounds[2 * (MOST + 1)], struct gradient_unit units[UNITS],
-                      int *n_units, const struct task *t, int size)
+static int list_spans(size_t bounds[2 * (MOST + 1)], struct sliced_unit units[UNITS], int *n_units,
+                      const struct task *t, int size)
 {
     list_units(units, t->n);
     *n_units = UNITS;
@@ -112,7 +112,7 @@ static bool give_blocks(struct reduce_scatter *r, void *gradients, const struct 
 {
     const struct rank_group g = own_group(t);
     size_t bounds[2 * (MOST + 1)];
-    struct gradient_unit units[UNITS];
+    struct sliced_unit units[UNITS];
     int n_units;
     list_spans(bounds, units, &n_units, t, g.size);
     for (int i = 0; i < reduce_scatter_count(t->n_blocks, g.size, g.own); i++) {
@@ -159,7 +159,7 @@ static void act_rank(void *arg)
     const int rank = g.own;
     const size_t each = dtype_bytes(t->dtype);
     size_t bounds[2 * (MOST + 1)];
-    struct gradient_unit units[UNITS];
+    struct sliced_unit units[UNITS];
     int n_units;
     struct reduce_scatter *r;
     struct step_result sums;
@@ -169,12 +169,13 @@ static void act_rank(void *arg)
     EXPECT(reduce_scatter_new(
                &r, &(struct reduce_scatter_shape){.group = g,
                                                   .n_blocks = t->n_blocks,
-                                                  .n_spans = n_spans,
-                                                  .bounds = bounds,
+                                                  .slices = {.size = g.size,
+                                                             .n_spans = n_spans,
+                                                             .bounds = bounds,
+                                                             .n_units = n_units,
+                                                             .units = units},
                                                   .dtype = t->dtype,
                                                   .half = t->half,
-                                                  .n_units = n_units,
-                                                  .units = units,
                                                   .most_pending = t->most_pending}) == 0);
     for (int again = 0; again < t->steps; again++) {
         const bool stops = t->abandons && again != 1;

@@ -18,6 +18,8 @@
 #include "weights/load.h"
 #include "train/step/weights_init.h"
 
+#include <string.h>
+
 static int find_data(struct run *r)
 {
     const struct run_config *c = &r->config;
@@ -104,6 +106,7 @@ static int open_folder(struct run *r)
     const char *path = r->config.checkpoint.folder;
     if (world_rank() == 0)
         return run_folder_open(&r->folder, path);
+    r->folder.there = strlen(path); /* nothing of it is this rank's to undo */
     return (r->folder.path = mem_strdup(path)) == NULL ? ERR_NOMEM : 0;
 }
 

@@ -122,6 +122,7 @@ size_t crowd_sent(int tag)
 }
 
 int crowd_of_host;
+bool crowd_one_thread;
 
 static void raise_at_signal(int number)
 {
@@ -151,6 +152,7 @@ static void run_rank(int rank, int size, void (*act)(void *arg), void *arg)
     struct transport t = {.rank = rank,
                           .size = size,
                           .host = "here",
+                          .one_thread = crowd_one_thread,
                           .send = crowd_send,
                           .receive = crowd_receive,
                           .test = crowd_test,

@@ -413,8 +413,3 @@ void reduction_run(struct reduction *r, struct gradient_blocks *b, void *gradien
             end_nodes(r, k - 1, gradients, to_all);
     }
 }
-
-void reduction_spread(struct reduction *r, void *data, size_t each)
-{
-    group_spread(&r->group, r->bounds, data, each, r->flights[0].transfers);
-}

@@ -35,7 +35,5 @@ size_t reduction_bytes(int n_blocks, int size, size_t n, enum dtype dtype, bool 
  */
 void reduction_run(struct reduction *r, struct gradient_blocks *b, void *gradients,
                    struct step_result *sums, bool to_all);
-/* Every rank's slice of data, of elements of so many bytes, to all. */
-void reduction_spread(struct reduction *r, void *data, size_t each);
 
 #endif

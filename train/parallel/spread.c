@@ -7,30 +7,25 @@
 
 #include <stdatomic.h>
 
-enum { PART = 1 << 18 /* elements of a message */, WINDOW = 2 /* that are on their way at once */ };
-
-/* A message, and which unit it is of. */
-struct message {
-    struct transfer x;
-    int unit; /* -1: none is going */
-};
+enum { PART = 1 << 18 /* elements of a message */ };
 
 /* A slice on its way from one rank to another, one of which is this one. */
 struct stream {
     int owner, other; /* of the slice; at the other end: places in the group */
     int unit;         /* next to go: part k of a unit */
     size_t k;
-    struct message window[WINDOW];
+    int going; /* the unit of the message that is on its way; -1: none is */
 };
 
 struct spread {
     struct rank_group group;
     struct unit_slices slices;
     size_t each;
-    char *data;             /* at work */
-    struct stream *streams; /* [2 * size]: to each rank, from each rank */
-    int *left;              /* [n_units], messages that are still to be received */
-    atomic_int here;        /* so many units, from the first on, are whole */
+    char *data;                 /* at work */
+    struct stream *streams;     /* [2 * size]: to each rank, from each rank */
+    struct transfer *transfers; /* [2 * size], of these */
+    int *left;                  /* [n_units], messages that are still to be received */
+    atomic_int here;            /* so many units, from the first on, are whole */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
@@ -51,38 +46,23 @@ static bool find_part(const struct spread *s, struct stream *m, size_t *at, size
     return false;
 }
 
-/* The next one, if there is one. */
-static void begin_message(struct spread *s, struct stream *m, struct message *to)
+/* Its next message; whether there is one. */
+static bool begin_message(struct spread *s, int stream)
 {
+    struct stream *m = &s->streams[stream];
     size_t at, n;
+    m->going = -1;
     if (!find_part(s, m, &at, &n))
-        return;
+        return false;
     char *data = s->data + at * s->each;
     const int rank = group_rank(&s->group, m->other);
-    to->unit = m->unit;
     if (m->owner == s->group.own)
-        world_send(rank, TAG_SPREAD, data, n * s->each, &to->x);
+        world_send(rank, TAG_SPREAD, data, n * s->each, &s->transfers[stream]);
     else
-        world_receive(rank, TAG_SPREAD, data, n * s->each, &to->x);
+        world_receive(rank, TAG_SPREAD, data, n * s->each, &s->transfers[stream]);
+    m->going = m->unit;
     m->k++;
-}
-
-/* What has come, or gone; whether anything has. *more: not all of the stream has. */
-static bool move_stream(struct spread *s, struct stream *m, bool *more)
-{
-    bool moved = false;
-    for (int i = 0; i < WINDOW; i++) {
-        struct message *w = &m->window[i];
-        if (w->unit >= 0 && world_test(&w->x, 1)) {
-            s->left[w->unit] -= m->owner != s->group.own;
-            w->unit = -1;
-            moved = true;
-        }
-        if (w->unit < 0)
-            begin_message(s, m, w);
-        *more |= w->unit >= 0;
-    }
-    return moved;
+    return true;
 }
 
 static void begin_streams(struct spread *s)
@@ -94,8 +74,6 @@ static void begin_streams(struct spread *s)
         const int other = i % size;
         struct stream *m = &s->streams[i];
         *m = (struct stream){.owner = i < size ? own : other, .other = other};
-        for (int k = 0; k < WINDOW; k++)
-            m->window[k].unit = -1;
         if (other == own)
             m->unit = s->slices.n_units;
         size_t at, n;
@@ -117,21 +95,22 @@ static void tell_readers(struct spread *s)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* A message of each stream at once: were they on their way without regard to each other, what MPI
+ * has to say before each would wait behind what goes the same way, and half of a link be idle. */
 static void spread_all(struct spread *s)
 {
+    const int n = 2 * s->group.size;
     begin_streams(s);
     tell_readers(s);
-    int pauses = 0;
     for (bool more = true; more;) {
-        bool moved = more = false;
-        for (int i = 0; i < 2 * s->group.size; i++)
-            moved |= move_stream(s, &s->streams[i], &more);
-        if (moved) {
-            tell_readers(s);
-            pauses = 0;
-        } else if (more) {
-            world_pause(&pauses);
-        }
+        more = false;
+        for (int i = 0; i < n; i++)
+            more |= begin_message(s, i);
+        world_wait(s->transfers, n);
+        for (int i = 0; i < n; i++)
+            if (s->streams[i].going >= 0)
+                s->left[s->streams[i].going] -= s->streams[i].owner != s->group.own;
+        tell_readers(s);
     }
 }
 
@@ -170,8 +149,9 @@ int spread_new(struct spread **out, const struct rank_group *g, const struct uni
     int rc = unit_slices_copy(&s->slices, slices);
     atomic_init(&s->here, slices->n_units);
     s->streams = mem_array(2 * (size_t)g->size, sizeof *s->streams);
+    s->transfers = mem_array(2 * (size_t)g->size, sizeof *s->transfers);
     s->left = mem_array((size_t)slices->n_units, sizeof *s->left);
-    if (s->streams == NULL || s->left == NULL)
+    if (s->streams == NULL || s->transfers == NULL || s->left == NULL)
         rc = ERR_NOMEM;
     if (rc == 0 && world_threaded())
         rc = thread_start(&s->thread, serve, s);
@@ -196,6 +176,7 @@ void spread_free(struct spread *s)
     }
     unit_slices_release(&s->slices);
     mem_free(s->streams);
+    mem_free(s->transfers);
     mem_free(s->left);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->changed);

@@ -50,6 +50,7 @@ struct run_shares;
 struct run_pipeline;
 struct run_tensor;
 struct run_scatter;
+struct run_spread;
 
 struct run {
     struct run_config config; /* resolved */
@@ -91,6 +92,7 @@ struct run {
     struct run_pipeline *pipeline; /* NULL: each rank has all layers */
     struct run_tensor *tensor;     /* NULL: each rank has whole layers */
     struct run_scatter *scatter; /* zero=2; NULL: all gradients are kept until the step is whole */
+    struct run_spread *spread;   /* zero=1, 2; NULL: each replica updates all weights */
     bool joined;                 /* the others follow rank 0's word */
     const token_id *ids, *labels;
     uint64_t sequence;

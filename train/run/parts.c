@@ -8,6 +8,7 @@
 #include "train/run/checkpoint.h"
 #include "train/run/inside.h"
 #include "train/run/ranks.h"
+#include "train/run/spread.h"
 #include "weights/hf/save_hf.h"
 #include "weights/model_source.h"
 
@@ -281,6 +282,7 @@ void run_parts_follow(struct run *r)
     struct parts_plan p;
     struct parts_place place;
     bool written = false;
+    run_spread_finish(r);
     world_broadcast(&place, sizeof place, 0);
     if (write_together(&p, &written, &place, r, &s) != 0)
         err_clear();

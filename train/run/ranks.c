@@ -8,6 +8,7 @@
 #include "train/parallel/division.h"
 #include "train/run/inside.h"
 #include "train/run/scatter.h"
+#include "train/run/spread.h"
 #include "train/run/tensor_step.h"
 #include "train/run/waits.h"
 
@@ -106,9 +107,10 @@ static void ask_part(const struct run_part *p, void *to)
     world_receive_whole(p->rank, TAG_STATE, to, p->n);
 }
 
-static void send_part(const struct run *r)
+static void send_part(struct run *r)
 {
     struct run_part p;
+    run_spread_finish(r);
     world_receive_whole(0, TAG_WORD, &p, sizeof p);
     world_send_whole(0, TAG_STATE, run_shares_place(r, &p), p.n);
 }

@@ -14,6 +14,7 @@
 #include "train/run/parts.h"
 #include "train/run/publish.h"
 #include "train/run/ranks.h"
+#include "train/run/spread.h"
 #include "train/run/take_step.h"
 
 /* ---- what is due between steps ---- */
@@ -137,6 +138,8 @@ static int do_due_tasks(struct run *r)
                 {DUE_TENSORS, do_tensors}, {DUE_ACTIVATIONS, do_activations},
                 {DUE_SAMPLE, do_sample},   {DUE_SAVE, do_save}};
     const unsigned of_weights = DUE_EVAL | DUE_SAMPLE | DUE_SAVE;
+    if (r->due & (of_weights | DUE_TENSORS))
+        run_spread_finish(r);
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
         if (!(r->due & acts[i].bit) || (r->lost && (acts[i].bit & of_weights)))
             continue;
@@ -192,6 +195,7 @@ static int follow_first(struct run *r)
             run_parts_follow(r);
         else if (run_take_step(r) != 0)
             interrupt_clear();
+    run_spread_finish(r);
     return rc;
 }
 
@@ -205,6 +209,7 @@ int run_go(struct run *r)
            !run_is_over(r))
         if ((rc = take_profiled_step(r)) == 0)
             r->due = due_after_step(r);
+    run_spread_finish(r);
     /* The end has a checkpoint, also where it came by a change of steps. */
     if (rc == 0)
         rc = lose_if_not_finite(r, do_save(r));

@@ -131,6 +131,22 @@ static double added(const struct cluster *k, double bytes)
     return 3 * bytes / k->stream;
 }
 
+/* Of the time that all slices take to go to all, that of what lies outside the layers: few
+ * processes have it, which then send or receive all that is theirs. */
+static double outside_share(const struct reckoning *r)
+{
+    struct config none = *r->work.shape;
+    none.n_layer = 0;
+    const double outside = (double)config_params(&none) / r->l->over.tensor / r->n;
+    return fmin(1, outside * r->l->over.replicas);
+}
+
+/* A micro-batch, by the processes of a replica. */
+static double replica_micro(const struct reckoning *r)
+{
+    return r->micro_s / (r->l->over.stages * r->l->over.tensor);
+}
+
 /*
  * zero=2: each block's on their way while layers beneath, and the next block, are computed. What
  * lies outside the layers is whole last, the next block's loss waits for it, and its slices are
@@ -140,19 +156,28 @@ static double added(const struct cluster *k, double bytes)
 static void reckon_scatter(const struct reckoning *r, struct step_time *out)
 {
     const struct scaling_work *w = &r->work;
-    struct config none = *w->shape;
-    none.n_layer = 0;
     const int replicas = r->l->over.replicas;
     const double bytes = r->n * r->sent * (replicas - 1) / replicas;
     const double once = on_link(r->k, bytes, replicas - 1);
-    const double outside = (double)config_params(&none) / r->l->over.tensor / r->n;
-    const double late = fmin(1, outside * replicas) * once,
-                 micro = r->micro_s / (r->l->over.stages * r->l->over.tensor);
+    const double late = outside_share(r) * once, micro = replica_micro(r);
     out->gradients = (w->rounds - 1) * fmax(fmax(0, once - w->of_block * micro), late - micro / 3) +
                      fmax(late, once - 2 * micro / 3);
     out->gradients += w->rounds * (copied(r->k, bytes, bytes) + added(r->k, bytes) +
                                    2 * r->n * r->each / r->k->stream);
     out->sent += w->rounds * bytes;
+}
+
+/* Updated weights, nothing of which is rounded, while the first forward pass of the next step waits
+ * for each layer's. The memory of both ends copies them as ever. */
+static void reckon_spread(const struct reckoning *r, struct step_time *out)
+{
+    const int replicas = r->l->over.replicas;
+    const double bytes = r->n * r->each * (replicas - 1) / replicas;
+    const double once = on_link(r->k, bytes, replicas - 1);
+    const double exposed =
+        r->c->lora.rank > 0 ? once : fmax(outside_share(r) * once, once - replica_micro(r) / 3);
+    out->weights += exposed + copied(r->k, bytes, bytes);
+    out->sent += bytes;
 }
 
 static void reckon_exchange(const struct reckoning *r, struct step_time *out)
@@ -174,11 +199,13 @@ static void reckon_exchange(const struct reckoning *r, struct step_time *out)
                           added(r->k, receives);
         out->sent += bytes;
     }
-    /* Sums, or weights, of which nothing is rounded. */
-    const double spread = r->n * (r->l->zero > 0 ? r->each : r->sent) * rest;
-    *(r->l->zero > 0 ? &out->weights : &out->gradients) +=
-        on_link(r->k, spread, replicas - 1) + copied(r->k, spread, spread);
-    out->sent += spread;
+    if (r->l->zero > 0) {
+        reckon_spread(r, out);
+        return;
+    }
+    const double sums = r->n * r->sent * rest;
+    out->gradients += on_link(r->k, sums, replicas - 1) + copied(r->k, sums, sums);
+    out->sent += sums;
 }
 
 /* What a step and checkpoints move; c has the layout's zero. */

@@ -7,6 +7,7 @@
 #include "train/parallel/reduction.h"
 #include "train/run/inside.h"
 #include "train/run/scatter.h"
+#include "train/run/spread.h"
 #include "train/run/tensor_step.h"
 
 #include <string.h>
@@ -16,10 +17,10 @@ _Static_assert((int)OPTIMIZER_MAX_RUNS == (int)STAGE_MAX_SPANS,
 
 struct run_shares {
     struct reduction *reductions[STAGE_MAX_SPANS]; /* of each span; NULL: there is one replica */
-    bool sliced;                                   /* replicas divide what they update (zero=1, 2) */
-    size_t *bounds;                                /* [replicas + 1] */
-    int *firsts;                                   /* [replicas + 1], of the blocks of each */
-    bool *flags;                                   /* [world] */
+    bool sliced;    /* replicas divide what they update (zero=1, 2) */
+    size_t *bounds; /* [replicas + 1] */
+    int *firsts;    /* [replicas + 1], of the blocks of each */
+    bool *flags;    /* [world] */
 };
 
 /* ---- who has what ---- */
@@ -138,7 +139,8 @@ static int open_reductions(struct run *r)
     return rc;
 }
 
-static int open_scatter(struct run *r, bool (*stopped)(struct run *r))
+/* What goes from slice to slice while a step is computed. */
+static int open_slices(struct run *r, bool (*stopped)(struct run *r))
 {
     const struct spans own = divided_spans(r);
     const size_t n = (size_t)r->layout.replicas + 1;
@@ -150,6 +152,8 @@ static int open_scatter(struct run *r, bool (*stopped)(struct run *r))
         memcpy(bounds + (size_t)i * n, r->shares->bounds, n * sizeof *bounds);
     }
     int rc = run_scatter_open(r, own.n, bounds, stopped);
+    if (rc == 0)
+        rc = run_spread_open(r, own.n, bounds);
     mem_free(bounds);
     return rc;
 }
@@ -200,10 +204,10 @@ int run_shares_open(struct run *r, bool (*stopped)(struct run *r))
     if (k->bounds == NULL || k->flags == NULL || k->firsts == NULL)
         return ERR_NOMEM;
     division_even(k->firsts, r->config.training.gradient_blocks, r->layout.replicas);
-    if (r->layout.replicas > 1)
+    if (r->layout.replicas > 1 && !run_scatter_is_on(r))
         rc = open_reductions(r);
-    if (rc == 0 && run_scatter_is_on(r))
-        rc = open_scatter(r, stopped);
+    if (rc == 0 && k->sliced)
+        rc = open_slices(r, stopped);
     if (rc == 0 && run_shares_is_divided(r, SHARE_STATE))
         open_share(r);
     return rc;
@@ -214,6 +218,7 @@ void run_shares_close(struct run *r)
     struct run_shares *k = r->shares;
     if (k == NULL)
         return;
+    run_spread_close(r);
     run_scatter_close(r);
     close_reductions(k);
     mem_free(k->bounds);
@@ -230,7 +235,7 @@ static void add_gradients(struct run *r)
     struct run_shares *k = r->shares;
     if (r->scatter != NULL)
         run_scatter_finish(r);
-    for (int i = 0; i < STAGE_MAX_SPANS && r->scatter == NULL; i++)
+    for (int i = 0; i < STAGE_MAX_SPANS; i++)
         if (k->reductions[i] != NULL)
             reduction_run(k->reductions[i], step_blocks(r->step), step_gradients(r->step), &r->sum,
                           !k->sliced);
@@ -247,28 +252,16 @@ void run_shares_add(struct run *r)
     if (r->shares == NULL)
         return;
     const enum profile_part was = profile_set(PART_EXCHANGE);
+    run_spread_finish(r); /* the last step's, before this one's are changed */
     add_gradients(r);
     profile_resume(was);
 }
 
-static void spread_weights(struct run *r)
-{
-    struct run_shares *k = r->shares;
-    const struct weights *w = r->tensor != NULL ? run_tensor_weights(r) : &r->trainable;
-    if (r->tensor != NULL)
-        run_tensor_spread_weights(r);
-    for (int i = 0; i < STAGE_MAX_SPANS && k->sliced; i++)
-        if (k->reductions[i] != NULL)
-            reduction_spread(k->reductions[i], weights_block(w), dtype_bytes(w->dtype));
-}
-
 void run_shares_spread_weights(struct run *r)
 {
-    if (r->shares == NULL)
-        return;
-    const enum profile_part was = profile_set(PART_EXCHANGE);
-    spread_weights(r);
-    profile_resume(was);
+    if (r->tensor != NULL)
+        run_tensor_spread_weights(r);
+    run_spread_begin(r);
 }
 
 /* Of the windows of all replicas, on the first: those of some layers of this rank. */

@@ -37,7 +37,7 @@ int run_shares_take_division(struct run *r);
 /* By all ranks, once the blocks of a step are done: gradients and sums of all, where those of this
  * rank were. */
 void run_shares_add(struct run *r);
-/* zero=1: after a step of the optimizer. */
+/* After a step of the optimizer; to other replicas they are then on their way (spread.h). */
 void run_shares_spread_weights(struct run *r);
 /* Activation statistics of a step, to rank 0. */
 void run_shares_gather_stats(struct run *r);

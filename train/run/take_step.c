@@ -17,6 +17,7 @@
 #include "train/run/publish.h"
 #include "train/run/ranks.h"
 #include "train/run/scatter.h"
+#include "train/run/spread.h"
 #include "train/run/tensor_step.h"
 #include "train/step/phased.h"
 
@@ -57,8 +58,10 @@ int run_fit_team(struct run *r)
     run_tensor_fit(r, &s);
     if (!r->phased.streams) {
         int rc = step_new(&r->step, run_tensor_weights(r), &s);
-        if (rc == 0)
+        if (rc == 0) {
             run_scatter_fit_step(r);
+            run_spread_fit_step(r);
+        }
         return rc;
     }
     struct phased_place place = r->phased.place;
@@ -71,6 +74,7 @@ int run_fit_team(struct run *r)
 
 int run_refit_step(struct run *r)
 {
+    run_spread_finish(r);
     int rc = run_shares_take_division(r);
     run_ranks_take_division(r);
     step_free(r->step);

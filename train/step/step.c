@@ -82,6 +82,11 @@ void step_set_taker(struct step *x, const struct gradient_taker *t)
     x->taker = *t;
 }
 
+void step_set_waiter(struct step *x, const struct weights_waiter *w)
+{
+    x->waiter = *w;
+}
+
 struct gradient_blocks *step_blocks(struct step *x)
 {
     return &x->gradient_blocks;
@@ -171,6 +176,8 @@ static void run_forward(struct backward_thread *p, const struct step_pass *pass,
 {
     struct step *x = pass->x;
     int layer = piece - 1, n_layer = x->weights->view.config.n_layer;
+    if (x->waiter.await != NULL)
+        x->waiter.await(x->waiter.user, layer < n_layer ? layer : -1);
     if (layer < n_layer)
         step_load_weights(p, x, layer);
     forward_stage(&x->forward, x->slot->seqs, x->backward.n_seqs, piece, p->thread, p->n_threads);

@@ -20,6 +20,7 @@
 #include "train/step/step_config.h"
 #include "train/step/step_memory.h"
 #include "train/step/step_result.h"
+#include "train/step/weights_waiter.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,8 +36,9 @@ struct step; /* activations, gradients and scratch */
  */
 int step_new(struct step **out, struct weights *w, const struct step_config *s);
 void step_free(struct step *s);
-/* t is copied, its user borrowed. */
+/* Copied, their users borrowed. */
 void step_set_taker(struct step *s, const struct gradient_taker *t);
+void step_set_waiter(struct step *s, const struct weights_waiter *w);
 /* After the last micro-batch of each of the gradient_blocks of a step: joins the block's gradients
  * and its sums to those of the blocks before. Before the last block, sums begins anew at zero;
  * after it, sums is the step's, or where some blocks are computed here, of the last node of

@@ -11,6 +11,7 @@
 #include "train/step/saved.h"
 #include "train/step/step_config.h"
 #include "train/step/weights.h"
+#include "train/step/weights_waiter.h"
 
 enum block { GRADIENTS, ACTIVATIONS, SCRATCH, LOGITS_BLOCK, WINDOW, EMBEDDING, WAITING, N_BLOCKS };
 
@@ -53,6 +54,7 @@ struct step {
     struct embedding_gradient embedding;
     struct gradient_blocks gradient_blocks;
     struct gradient_taker taker;
+    struct weights_waiter waiter; /* await NULL: all weights are there */
     int batches;     /* micro-batches of the block that are done */
     bool ends_block; /* the one at work is its last */
     struct loss loss;

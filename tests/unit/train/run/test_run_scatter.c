@@ -2,6 +2,7 @@
  * does not go on: some in the middle of it, others before its first micro-batch. */
 #include "tests/lib/trial.h"
 
+#include "model/base/err.h"
 #include "model/base/par.h"
 #include "model/base/progress.h"
 #include "tests/lib/crowd.h"
@@ -11,6 +12,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { RANKS = 3, MOST_RANKS = 8 };
 
@@ -135,8 +137,11 @@ static void that_step_may_be_the_first(void **state)
 static void stopped_by_any_rank_too(void **state)
 {
     (void)state;
-    for (int rank = 0; rank < RANKS; rank++)
+    for (int rank = 0; rank < RANKS; rank++) {
         check_ranks((struct scatter_trial){.raising = rank, .every = 11 + rank});
+        check_ranks(
+            (struct scatter_trial){.layout = {"zero=1"}, .raising = rank, .every = 5 + rank});
+    }
 }
 
 /* Of stages, shards and both, wherever others of the replica and of the other one are. */
@@ -146,19 +151,57 @@ static void in_pipelines_and_shards_too(void **state)
     for (int rank = 0; rank < 4; rank++) {
         check_ranks((struct scatter_trial){
             .ranks = 4, .layout = {"layers_per_device=1,1"}, .raising = rank, .every = 13 + rank});
-        for (int alone = 0; alone < 2; alone++)
-            check_ranks((struct scatter_trial){.ranks = 4,
-                                               .layout = {"tensor_parallel=2"},
-                                               .raising = rank,
-                                               .every = 11 + rank,
-                                               .alone = alone});
+        check_ranks((struct scatter_trial){
+            .ranks = 4, .layout = {"tensor_parallel=2"}, .raising = rank, .every = 11 + rank});
     }
+    for (int rank = 1; rank < 4; rank += 2) /* where rank 0 waits a second for its own Ctrl-C */
+        check_ranks((struct scatter_trial){.ranks = 4,
+                                           .layout = {"tensor_parallel=2"},
+                                           .raising = rank,
+                                           .every = 26 - 3 * rank,
+                                           .alone = true});
     for (int rank = 0; rank < 8; rank += 5)
         check_ranks((struct scatter_trial){.ranks = 8,
                                            .layout = {"layers_per_device=0,2", "tensor_parallel=2"},
                                            .raising = rank,
-                                           .every = 17 + rank,
-                                           .alone = rank > 0});
+                                           .every = 17 + rank});
+}
+
+static void act_refused(void *arg)
+{
+    struct scatter_trial *s = arg;
+    struct run *r = NULL;
+    const struct run_events e = {0};
+    par_open(1, false);
+    const char *all[8] = {NULL};
+    memcpy(all, words, sizeof words);
+    memcpy(all + sizeof words / sizeof *words - 1, s->layout, sizeof s->layout);
+    trial_configure(s->t, all);
+    EXPECT(run_new(&r, &s->t->config, s->t->model, NULL, &e) == ERR_UNSUPPORTED);
+    EXPECT(r == NULL &&
+           strstr(err_text(), "this MPI serves one thread of a process alone") != NULL);
+    EXPECT(strstr(err_text(), s->layout[1] == NULL ? "zero=1" : "tensor_parallel=1") != NULL);
+}
+
+/* zero=1 does with one: the weights then come before the next step begins. */
+static void where_mpi_serves_one_thread_zero_1_is_left(void **state)
+{
+    (void)state;
+    struct trial t;
+    crowd_one_thread = true;
+    trial_open(&t, words_of_one);
+    par_close();
+    assert_int_equal(crowd_run(2, act_refused, &(struct scatter_trial){.t = &t}), 0);
+    assert_int_equal(
+        crowd_run(2, act_refused,
+                  &(struct scatter_trial){.t = &t, .layout = {"zero=0", "tensor_parallel=2"}}),
+        0);
+    /* Rank 0 has undone what it made, and no rank more than that. */
+    assert_int_not_equal(access(scratch_path(&t.scratch, "run"), F_OK), 0);
+    assert_int_equal(access(t.scratch.folder, F_OK), 0);
+    trial_close(&t);
+    check_ranks((struct scatter_trial){.layout = {"zero=1"}, .raising = 1, .every = 7});
+    crowd_one_thread = false;
 }
 
 int main(void)
@@ -168,6 +211,7 @@ int main(void)
         cmocka_unit_test(that_step_may_be_the_first),
         cmocka_unit_test(stopped_by_any_rank_too),
         cmocka_unit_test(in_pipelines_and_shards_too),
+        cmocka_unit_test(where_mpi_serves_one_thread_zero_1_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

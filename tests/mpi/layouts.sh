@@ -13,10 +13,13 @@ whole=$(digest whole)
 one whole micro_batch_size=2 half_partials=on >/dev/null
 half=$(digest whole)
 is "sums in 16 bits are other sums" 1 "$([ "$half" != "$whole" ] && echo 1)"
+cc -shared -fPIC -o apart.so "$OLDPWD/tests/mpi/data/apart.c" || { echo "not ok 1 - cc makes apart.so"; exit 1; }
 while IFS='|' read -r what n_ranks want words; do
+    [[ $what == *" of hosts" ]] && export LD_PRELOAD=$TMPDIR/apart.so || unset LD_PRELOAD
     many "$n_ranks" some micro_batch_size=1 $words </dev/null >log 2>err
     is "$what" "${!want}" "$(digest some)"
     is "  and nothing on standard error" "" "$(cat err)"
+    [[ $what == *"stages, of hosts" ]] && has "  each rank on its own" host3 "$(cat log)"
 done <<'LAYOUTS'
 two chunks of each stage|2|whole|layers_per_device=[2,2] virtual_stages=2
 two replicas of them, zero=2|4|whole|layers_per_device=[2,2] virtual_stages=2 replicas=2 zero=2
@@ -25,7 +28,11 @@ replicas of shards, inputs in parts|4|whole|tensor_parallel=2 replicas=2 recompu
 zero=2 in 16 bits|3|half|replicas=3 zero=2 half_partials=on
 zero=2 of stages of shards, in 16 bits|8|half|tensor_parallel=2 layers_per_device=[0,4] replicas=2 zero=2 half_partials=on
 stages of shards in 16 bits|4|half|tensor_parallel=2 layers_per_device=[0,4] half_partials=on
+zero=1 of hosts|3|whole|replicas=3 zero=1
+zero=2 of stages, of hosts|4|whole|layers_per_device=[2,2] replicas=2 zero=2
+zero=1 of shards, of hosts|4|whole|tensor_parallel=2 replicas=2 zero=1
 LAYOUTS
+unset LD_PRELOAD
 
 # Another layout goes on.
 rm -rf some

@@ -6,26 +6,33 @@
 #include "model/base/thread.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 enum { PART = 1 << 18 /* elements of a message */ };
 
-/* A slice on its way from one rank to another, one of which is this one. */
+/* The slice of a rank on its way: part k of a unit is next. */
 struct stream {
-    int owner, other; /* of the slice; at the other end: places in the group */
-    int unit;         /* next to go: part k of a unit */
+    int owner, unit;
     size_t k;
-    int going; /* the unit of the message that is on its way; -1: none is */
+};
+
+/* Another rank, to which this one's slice goes and whose slice comes from there. */
+struct peer {
+    int rank;
+    struct stream out, in;
+    struct transfer transfers[2];
+    int incoming; /* the unit of what is to be received; -1: nothing is */
+    bool done;
 };
 
 struct spread {
     struct rank_group group;
     struct unit_slices slices;
     size_t each;
-    char *data;                 /* at work */
-    struct stream *streams;     /* [2 * size]: to each rank, from each rank */
-    struct transfer *transfers; /* [2 * size], of these */
-    int *left;                  /* [n_units], messages that are still to be received */
-    atomic_int here;            /* so many units, from the first on, are whole */
+    char *data;         /* at work */
+    struct peer *peers; /* [size - 1] */
+    int *left;          /* [n_units], messages that are still to be received */
+    atomic_int here;    /* so many units, from the first on, are whole */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
@@ -46,40 +53,56 @@ static bool find_part(const struct spread *s, struct stream *m, size_t *at, size
     return false;
 }
 
-/* Its next message; whether there is one. */
-static bool begin_message(struct spread *s, int stream)
+/*
+ * The next message each way. Both are there before the next ones begin: were they on their way
+ * without regard to each other, what MPI has to say before each would wait behind what goes the
+ * same way, and half of a link be idle.
+ */
+static void begin_messages(struct spread *s, struct peer *p)
 {
-    struct stream *m = &s->streams[stream];
     size_t at, n;
-    m->going = -1;
-    if (!find_part(s, m, &at, &n))
+    p->done = true;
+    p->incoming = -1;
+    if (find_part(s, &p->out, &at, &n)) {
+        world_send(p->rank, TAG_SPREAD, s->data + at * s->each, n * s->each, &p->transfers[0]);
+        p->out.k++;
+        p->done = false;
+    }
+    if (find_part(s, &p->in, &at, &n)) {
+        world_receive(p->rank, TAG_SPREAD, s->data + at * s->each, n * s->each, &p->transfers[1]);
+        p->incoming = p->in.unit;
+        p->in.k++;
+        p->done = false;
+    }
+}
+
+/* Whether messages have come and gone, and the next ones begun. */
+static bool move_peer(struct spread *s, struct peer *p)
+{
+    if (p->done || !world_test(p->transfers, 2))
         return false;
-    char *data = s->data + at * s->each;
-    const int rank = group_rank(&s->group, m->other);
-    if (m->owner == s->group.own)
-        world_send(rank, TAG_SPREAD, data, n * s->each, &s->transfers[stream]);
-    else
-        world_receive(rank, TAG_SPREAD, data, n * s->each, &s->transfers[stream]);
-    m->going = m->unit;
-    m->k++;
+    if (p->incoming >= 0)
+        s->left[p->incoming]--;
+    begin_messages(s, p);
     return true;
 }
 
-static void begin_streams(struct spread *s)
+static void begin_peers(struct spread *s)
 {
-    const int size = s->group.size, own = s->group.own;
+    const int own = s->group.own;
+    size_t at, n;
     for (int i = 0; i < s->slices.n_units; i++)
         s->left[i] = 0;
-    for (int i = 0; i < 2 * size; i++) {
-        const int other = i % size;
-        struct stream *m = &s->streams[i];
-        *m = (struct stream){.owner = i < size ? own : other, .other = other};
-        if (other == own)
-            m->unit = s->slices.n_units;
-        size_t at, n;
-        for (struct stream all = *m; i >= size && find_part(s, &all, &at, &n); all.k++)
+    for (int i = 0; i < s->group.size - 1; i++) {
+        struct peer *p = &s->peers[i];
+        const int other = i + (i >= own);
+        *p = (struct peer){
+            .rank = group_rank(&s->group, other), .out = {.owner = own}, .in = {.owner = other}};
+        for (struct stream all = p->in; find_part(s, &all, &at, &n); all.k++)
             s->left[all.unit]++;
     }
+    for (int i = 0; i < s->group.size - 1; i++)
+        begin_messages(s, &s->peers[i]);
 }
 
 static void tell_readers(struct spread *s)
@@ -95,22 +118,23 @@ static void tell_readers(struct spread *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* A message of each stream at once: were they on their way without regard to each other, what MPI
- * has to say before each would wait behind what goes the same way, and half of a link be idle. */
 static void spread_all(struct spread *s)
 {
-    const int n = 2 * s->group.size;
-    begin_streams(s);
+    int pauses = 0;
+    begin_peers(s);
     tell_readers(s);
     for (bool more = true; more;) {
-        more = false;
-        for (int i = 0; i < n; i++)
-            more |= begin_message(s, i);
-        world_wait(s->transfers, n);
-        for (int i = 0; i < n; i++)
-            if (s->streams[i].going >= 0)
-                s->left[s->streams[i].going] -= s->streams[i].owner != s->group.own;
-        tell_readers(s);
+        bool moved = more = false;
+        for (int i = 0; i < s->group.size - 1; i++) {
+            moved |= move_peer(s, &s->peers[i]);
+            more |= !s->peers[i].done;
+        }
+        if (moved) {
+            tell_readers(s);
+            pauses = 0;
+        } else if (more) {
+            world_pause(&pauses);
+        }
     }
 }
 
@@ -135,6 +159,15 @@ static void *serve(void *arg)
     return NULL;
 }
 
+/* Their memory is no link: what a thread hid there it would take from the layers. */
+static bool share_a_host(const struct rank_group *g)
+{
+    for (int i = 1; i < g->size; i++)
+        if (strcmp(world_host(group_rank(g, i)), world_host(group_rank(g, 0))) != 0)
+            return false;
+    return true;
+}
+
 int spread_new(struct spread **out, const struct rank_group *g, const struct unit_slices *slices,
                size_t each)
 {
@@ -148,14 +181,14 @@ int spread_new(struct spread **out, const struct rank_group *g, const struct uni
     pthread_cond_init(&s->changed, NULL);
     int rc = unit_slices_copy(&s->slices, slices);
     atomic_init(&s->here, slices->n_units);
-    s->streams = mem_array(2 * (size_t)g->size, sizeof *s->streams);
-    s->transfers = mem_array(2 * (size_t)g->size, sizeof *s->transfers);
+    s->peers = mem_array((size_t)g->size - 1, sizeof *s->peers);
     s->left = mem_array((size_t)slices->n_units, sizeof *s->left);
-    if (s->streams == NULL || s->transfers == NULL || s->left == NULL)
+    if (s->peers == NULL || s->left == NULL)
         rc = ERR_NOMEM;
-    if (rc == 0 && world_threaded())
+    const bool threaded = world_threaded() && !share_a_host(g);
+    if (rc == 0 && threaded)
         rc = thread_start(&s->thread, serve, s);
-    s->started = rc == 0 && world_threaded();
+    s->started = rc == 0 && threaded;
     if (rc != 0)
         spread_free(s);
     else
@@ -175,8 +208,7 @@ void spread_free(struct spread *s)
         pthread_join(s->thread, NULL);
     }
     unit_slices_release(&s->slices);
-    mem_free(s->streams);
-    mem_free(s->transfers);
+    mem_free(s->peers);
     mem_free(s->left);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->changed);

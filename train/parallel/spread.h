@@ -3,8 +3,8 @@
 /*
  * An all-gather that is read while it goes on: each rank of a group has slices of a block, and all
  * come to have all of it, unit by unit. A thread of its own sends this rank's slices to each other
- * and receives theirs, from each of them at once, so that a link is in use both ways; where MPI
- * serves one thread alone, all is there when spread_begin returns.
+ * and receives theirs, from each of them at once, so that a link is in use both ways. Where all are
+ * on one host, or MPI serves one thread alone, all is there when spread_begin returns.
  *
  *   thread    unit 0 | unit 1 | unit 2 | ...
  *   reader             unit 0 . unit 1 . unit 2

@@ -1,8 +1,8 @@
 #ifndef PRATTLE_TRAIN_RUN_SPREAD_H
 #define PRATTLE_TRAIN_RUN_SPREAD_H
 /*
- * The weights that replicas have updated a part of each (zero=1, 2), to all of them, while the next
- * step begins (train/parallel/spread.h): its first forward pass waits for each layer's. Whatever
+ * The weights that replicas have updated a part of each (zero=1, 2), to all of them; between hosts
+ * while the next step begins (train/parallel/spread.h): its first forward pass waits for each layer's. Whatever
  * else reads weights, or changes them, finishes that first. Without such replicas r->spread is
  * NULL, and none of these functions does anything.
  */

@@ -167,20 +167,24 @@ static void a_unit_does_not_wait_for_those_behind_it(void **state)
     check_sizes((struct task){.groups = 2, .late = true});
 }
 
-static void one_thread_does_the_same(void **state)
+static void without_a_thread_all_is_there_at_once(void **state)
 {
     (void)state;
     crowd_one_thread = true;
     check_sizes((struct task){.groups = 2});
     crowd_one_thread = false;
+    crowd_of_host = 8;
+    check_sizes((struct task){.groups = 2});
+    crowd_of_host = 1;
 }
 
 int main(void)
 {
+    crowd_of_host = 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_ranks_come_to_have_all),
         cmocka_unit_test(a_unit_does_not_wait_for_those_behind_it),
-        cmocka_unit_test(one_thread_does_the_same),
+        cmocka_unit_test(without_a_thread_all_is_there_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

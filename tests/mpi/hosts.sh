@@ -55,10 +55,14 @@ for rate in 1gbit 100mbit; do
     slow_links $rate
     three run
     is "  links of $rate" "0 $(digest whole)" "$? $(digest run)"
+    three run zero=1
+    is "    which weights pass while the next step begins" "0 $(digest whole)" "$? $(digest run)"
 done
 lose_packets 2
 three run
 is "  which lose 2 % of the packets" "0 $(digest whole)" "$? $(digest run)"
+three run zero=2
+is "    of gradients and weights on their way meanwhile" "0 $(digest whole)" "$? $(digest run)"
 lose_packets 0
 slow_links ""
 
@@ -92,7 +96,7 @@ cut_link green; sleep 5; mend_link green
 wait $launcher
 is "a link that is cut for 5 s" "0 $(digest whole)" "$? $(digest run)"
 is "  of which nothing is said" "" "$(grep lost log)"
-STEPS=1000000 start run elastic=off
+STEPS=1000000 start run elastic=off zero=1
 cut_link green
 is "one that is cut for good is named" "in time" "$(lasts 15)"
 wait $launcher

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST = 8, MESSAGES = 1 << 14, BYTES = 128 << 20, POSTED = 1 << 16, TAGS = 64 };
@@ -45,20 +46,67 @@ static struct posted {
     size_t n;
 } receives[POSTED];
 static int n_receives;
+/* Of the tag that is late. */
+static struct late {
+    int to, tag;
+    const void *data;
+    size_t n;
+    int64_t due_us;
+} sends[POSTED];
+static int n_sends;
+
+int crowd_of_host;
+bool crowd_one_thread;
+int crowd_late_tag = -1, crowd_late_us;
+
+/* The machine's time: that of tests may stand still. */
+static int64_t now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
+}
+
+static int deliver(int from, int to, int tag, const void *data, size_t n)
+{
+    struct mailbox *box = &crowd->boxes[from][to];
+    const size_t at = atomic_fetch_add(&crowd->used[from], n);
+    const int i = atomic_load(&box->n);
+    if (at + n > BYTES || i == MESSAGES)
+        return 1;
+    memcpy(crowd->bytes[from] + at, data, n);
+    box->messages[i] = (struct message){tag, at, n};
+    atomic_store(&box->n, i + 1);
+    return 0;
+}
+
+/* Others lag behind the first. */
+static int64_t late_until(int from, int to)
+{
+    return now_us() + crowd_late_us * (from > 0 && to > 0 ? 3 : 1);
+}
 
 static int crowd_send(struct transport *t, int to, int tag, const void *data, size_t n,
                       struct transfer *x)
 {
-    struct mailbox *box = &crowd->boxes[t->rank][to];
-    const size_t at = atomic_fetch_add(&crowd->used[t->rank], n);
-    const int i = atomic_load(&box->n);
-    if (at + n > BYTES || i == MESSAGES)
+    x->going = tag == crowd_late_tag;
+    if (!x->going)
+        return deliver(t->rank, to, tag, data, n);
+    if (n_sends == POSTED)
         return 1;
-    memcpy(crowd->bytes[t->rank] + at, data, n);
-    box->messages[i] = (struct message){tag, at, n};
-    atomic_store(&box->n, i + 1);
-    x->going = false;
+    sends[n_sends] = (struct late){to, tag, data, n, late_until(t->rank, to)};
+    x->handle[0] = (uint64_t)n_sends++;
+    x->handle[1] = 1;
     return 0;
+}
+
+/* As MPI has it of long messages, whose data it reads when the other end is ready. */
+static int test_send(struct transport *t, struct transfer *x, bool *done)
+{
+    const struct late *s = &sends[x->handle[0]];
+    *done = now_us() >= s->due_us;
+    x->going = !*done;
+    return *done ? deliver(t->rank, s->to, s->tag, s->data, s->n) : 0;
 }
 
 static int crowd_receive(struct transport *t, int from, int tag, void *data, size_t n,
@@ -69,6 +117,7 @@ static int crowd_receive(struct transport *t, int from, int tag, void *data, siz
         return 1;
     receives[n_receives] = (struct posted){from, tag, posted[from][tag]++, data, n};
     x->handle[0] = (uint64_t)n_receives++;
+    x->handle[1] = 0;
     x->going = true;
     return 0;
 }
@@ -85,6 +134,8 @@ static const struct message *find_message(int from, int to, int tag, int number)
 
 static int crowd_test(struct transport *t, struct transfer *x, bool *done)
 {
+    if (x->handle[1] == 1)
+        return test_send(t, x, done);
     const struct posted *p = &receives[x->handle[0]];
     const struct message *m = find_message(p->from, t->rank, p->tag, p->number);
     *done = m != NULL;
@@ -120,9 +171,6 @@ size_t crowd_sent(int tag)
     }
     return n;
 }
-
-int crowd_of_host;
-bool crowd_one_thread;
 
 static void raise_at_signal(int number)
 {

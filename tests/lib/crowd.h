@@ -11,6 +11,9 @@ int crowd_run(int size, void (*act)(void *arg), void *arg);
 extern int crowd_of_host;
 /* Ranks may not use several threads, as where MPI serves one alone. */
 extern bool crowd_one_thread;
+/* What is sent with this tag goes so much later; -1: nothing does. Between others than rank 0 it
+ * takes three times as long. */
+extern int crowd_late_tag, crowd_late_us;
 /* By a rank: it is interrupted, and a moment later rank 0 too, as by Ctrl-C in their terminal. */
 void crowd_interrupt(void);
 /* By a rank: the bytes that it has sent so far with a tag. */

@@ -13,7 +13,9 @@ whole=$(digest whole)
 one whole micro_batch_size=2 half_partials=on >/dev/null
 half=$(digest whole)
 is "sums in 16 bits are other sums" 1 "$([ "$half" != "$whole" ] && echo 1)"
-cc -shared -fPIC -o apart.so "$OLDPWD/tests/mpi/data/apart.c" || { echo "not ok 1 - cc makes apart.so"; exit 1; }
+mpicc -std=c17 -D_GNU_SOURCE -I"$OLDPWD" -Wall -Wextra -Werror -shared -fPIC -o apart.so "$OLDPWD/tests/mpi/data/apart.c" || { echo "not ok 1 - mpicc makes apart.so"; exit 1; }
+one whole micro_batch_size=2 eval_every=2 validation_fraction=0.1 log_grads_every=1 >/dev/null
+seen=$(digest whole)
 while IFS='|' read -r what n_ranks want words; do
     [[ $what == *" of hosts" ]] && export LD_PRELOAD=$TMPDIR/apart.so || unset LD_PRELOAD
     many "$n_ranks" some micro_batch_size=1 $words </dev/null >log 2>err
@@ -29,7 +31,9 @@ zero=2 in 16 bits|3|half|replicas=3 zero=2 half_partials=on
 zero=2 of stages of shards, in 16 bits|8|half|tensor_parallel=2 layers_per_device=[0,4] replicas=2 zero=2 half_partials=on
 stages of shards in 16 bits|4|half|tensor_parallel=2 layers_per_device=[0,4] half_partials=on
 zero=1 of hosts|3|whole|replicas=3 zero=1
+zero=1, evaluated, of hosts|3|seen|replicas=3 zero=1 eval_every=2 validation_fraction=0.1 log_grads_every=1
 zero=2 of stages, of hosts|4|whole|layers_per_device=[2,2] replicas=2 zero=2
+zero=1 of stages, of hosts|4|whole|layers_per_device=[2,2] replicas=2 zero=1
 zero=1 of shards, of hosts|4|whole|tensor_parallel=2 replicas=2 zero=1
 LAYOUTS
 unset LD_PRELOAD

@@ -32,7 +32,7 @@ struct run_ranks {
     int n_micro;
     uint64_t offset;
     bool said; /* rank 0 has said that it does not go on */
-    bool told; /* rank 0 was told that it cannot */
+    bool told; /* rank 0 has been sent this rank's own meeting */
     struct meeting own, verdict;
     struct transfer telling;
     /* Of rank 0, of each other rank. */
@@ -282,7 +282,7 @@ bool run_ranks_stopped(struct run *r)
 }
 
 /* Others: how this one's micro-batches have ended. */
-static void tell_first(struct run_ranks *k, int rc)
+static void send_meeting(struct run_ranks *k, int rc)
 {
     k->own = met(k, rc);
     world_send(0, TAG_MEETING, &k->own, sizeof k->own, &k->telling);
@@ -309,7 +309,7 @@ bool run_ranks_ready(struct run *r, int rc, bool stopped, void (*meanwhile)(void
     if (!run_tensor_is_on(r))
         return rc == 0 && !stopped;
     if (rc != 0 && world_rank() > 0)
-        tell_first(k, rc);
+        send_meeting(k, rc);
     else if (rc != 0) {
         k->own = met(k, rc);
         stop_step(r, &k->own);
@@ -360,7 +360,7 @@ static void meet_as_other(struct run *r, int rc)
     struct run_ranks *k = r->ranks;
     struct transfer verdict = {0};
     if (!k->told)
-        tell_first(k, rc);
+        send_meeting(k, rc);
     world_receive(0, TAG_VERDICT, &k->verdict, sizeof k->verdict, &verdict);
     world_wait(&k->telling, 1);
     world_wait(&verdict, 1);

@@ -174,9 +174,8 @@ static void reckon_spread(const struct reckoning *r, struct step_time *out)
     const int replicas = r->l->over.replicas;
     const double bytes = r->n * r->each * (replicas - 1) / replicas;
     const double once = on_link(r->k, bytes, replicas - 1);
-    const double exposed =
-        r->c->lora.rank > 0 ? once : fmax(outside_share(r) * once, once - replica_micro(r) / 3);
-    out->weights += exposed + copied(r->k, bytes, bytes);
+    out->weights +=
+        fmax(outside_share(r) * once, once - replica_micro(r) / 3) + copied(r->k, bytes, bytes);
     out->sent += bytes;
 }
 

@@ -9,24 +9,16 @@
 
 struct run_spread {
     struct spread *weights;
-    bool by_layer; /* else at once: an adapter is small, and merged before anything is computed */
     struct layer_units units;
 };
 
-static struct weights *spread_weights(struct run *r)
-{
-    return r->adapter != NULL ? &r->trainable : run_tensor_weights(r);
-}
-
 int run_spread_open(struct run *r, int n_spans, const size_t *bounds)
 {
-    const struct weights *w = spread_weights(r);
-    const struct sliced_unit all = {.n = w->n};
+    const struct weights *w = run_tensor_weights(r);
     struct run_spread *x = r->spread = mem_alloc(sizeof *x);
     if (x == NULL)
         return ERR_NOMEM;
-    x->by_layer = r->adapter == NULL;
-    int rc = x->by_layer ? layer_units_init(&x->units, w, UNITS_FORWARD) : 0;
+    int rc = layer_units_init(&x->units, w, UNITS_FORWARD);
     if (rc != 0)
         return rc;
     const struct rank_group peers = layout_replicas(&r->layout);
@@ -34,8 +26,8 @@ int run_spread_open(struct run *r, int n_spans, const size_t *bounds)
                       &(struct unit_slices){.size = r->layout.replicas,
                                             .n_spans = n_spans,
                                             .bounds = bounds,
-                                            .n_units = x->by_layer ? x->units.n : 1,
-                                            .units = x->by_layer ? x->units.units : &all},
+                                            .n_units = x->units.n,
+                                            .units = x->units.units},
                       dtype_bytes(w->dtype));
 }
 
@@ -57,17 +49,14 @@ static void await_layer(void *user, int layer)
 
 void run_spread_fit_step(struct run *r)
 {
-    if (r->spread != NULL && r->spread->by_layer)
+    if (r->spread != NULL)
         step_set_waiter(r->step, &(struct weights_waiter){await_layer, r->spread});
 }
 
 void run_spread_begin(struct run *r)
 {
-    if (r->spread == NULL)
-        return;
-    spread_begin(r->spread->weights, weights_block(spread_weights(r)));
-    if (!r->spread->by_layer)
-        spread_finish(r->spread->weights);
+    if (r->spread != NULL)
+        spread_begin(r->spread->weights, weights_block(run_tensor_weights(r)));
 }
 
 void run_spread_finish(struct run *r)

@@ -206,7 +206,9 @@ static void where_mpi_serves_one_thread_zero_1_is_left(void **state)
 
 int main(void)
 {
-    crowd_of_host = 1; /* what is hidden between hosts is not within one */
+    crowd_of_host = 1;           /* what is hidden between hosts is not within one */
+    crowd_late_tag = TAG_SPREAD; /* so that what does not wait for it reads what was there before */
+    crowd_late_us = 2000;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_is_stopped_before_it_begins),
         cmocka_unit_test(that_step_may_be_the_first),

@@ -12,8 +12,15 @@
  *   6 x 16        12 sums, 2 of W, 1 of x
  *   3 x 32        12 sums, 3 of x, 1 of W
  *   1 x 64         8 sums, 1 of x, 1 of W
+ *
+ * An instruction more in a step is felt there, most of all where the other thread of the core has
+ * half of them: so steps come in fours, with nothing beside them that a tile does not need.
  */
-enum { ROWS = 6, MID_ROWS = 3, STREAM_PREFETCH_BYTES = 1024 };
+enum { ROWS = 6, MID_ROWS = 3, STEPS = 4, STREAM_PREFETCH_BYTES = 1024 };
+/* What a tile does beside its sums: nothing; prefetch twice in STEPS steps, or twice in each; the
+ * first and keep W in fp32. They take rows of x that follow each other (ldx == R); REST takes any,
+ * and is also what is left of less than STEPS steps. */
+enum beside { PLAIN, SPARSE, DENSE, WIDEN, REST };
 
 /* Eight weights; scale is that of their columns in a block of Q8_0. */
 LANES __m256 load_weights(const enum weight_kind kind, const void *w, size_t at, __m256 scale)
@@ -28,6 +35,12 @@ LANES __m256 load_weights(const enum weight_kind kind, const void *w, size_t at,
     return _mm256_mul_ps(_mm256_cvtepi32_ps(q), scale);
 }
 
+/* sum += a b in place: of its own accord GCC moves sums from register to register. */
+LANES void add_product(__m256 *sum, __m256 a, __m256 b)
+{
+    __asm__("vfmadd231ps %2, %1, %0" : "+x"(*sum) : "x"(a), "x"(b));
+}
+
 /* W in registers, x one element at a time. */
 LANES void step_many_rows(const int R, const enum weight_kind kind, __m256 sum[ROWS][8],
                           const float *x, const void *w, size_t at, const __m256 scale[8],
@@ -38,8 +51,8 @@ LANES void step_many_rows(const int R, const enum weight_kind kind, __m256 sum[R
 #pragma GCC unroll 8
     for (int r = 0; r < R; r++) {
         __m256 a = _mm256_broadcast_ss(x + r);
-        sum[r][0] = _mm256_fmadd_ps(a, v0, sum[r][0]);
-        sum[r][1] = _mm256_fmadd_ps(a, v1, sum[r][1]);
+        add_product(&sum[r][0], a, v0);
+        add_product(&sum[r][1], a, v1);
     }
     if (wide != NULL) {
         _mm256_storeu_ps(wide, v0);
@@ -60,7 +73,7 @@ LANES void step_few_rows(const int R, const int C, const enum weight_kind kind, 
         __m256 v = load_weights(kind, w, at + 8 * (size_t)c, scale[c]);
 #pragma GCC unroll 8
         for (int r = 0; r < R; r++)
-            sum[r][c] = _mm256_fmadd_ps(a[r], v, sum[r][c]);
+            add_product(&sum[r][c], a[r], v);
     }
 }
 
@@ -74,16 +87,23 @@ LANES void load_scales(const int C, __m256 scale[8], const struct q8_panel *bloc
     }
 }
 
-/* K steps; those that are plain have nothing to prefetch and no wide. */
-LANES void multiply_steps(const int R, const int C, const enum weight_kind kind, const bool plain,
-                          __m256 sum[ROWS][8], const float *x, size_t ldx, const void *w,
-                          size_t ldw, int K, float *wide, struct prefetch prefetch)
+LANES void fetch_next(const char *fetch[2], size_t bytes)
+{
+    for (int i = 0; i < 2; i++) {
+        _mm_prefetch(fetch[i], _MM_HINT_T1);
+        fetch[i] += bytes;
+    }
+}
+
+LANES void multiply_steps(const int R, const int C, const enum weight_kind kind,
+                          const enum beside beside, __m256 sum[ROWS][8], const float *x, size_t ldx,
+                          const void *w, size_t ldw, int K, float *wide, struct prefetch prefetch)
 {
     /* Two streams keep more cache lines in flight than one. */
-    const char *fetch = prefetch.at, *fetch_2 = fetch + (size_t)K * prefetch.step / 2;
+    const char *fetch[2] = {prefetch.at, (const char *)prefetch.at + (size_t)K * prefetch.step / 2};
     const struct q8_panel *block = w;
     const size_t col = kind == WEIGHTS_Q8 ? ldw : 0, step = kind == WEIGHTS_Q8 ? 64 : ldw;
-    const int n = kind == WEIGHTS_Q8 ? Q8_BLOCK : K;
+    const int n = kind == WEIGHTS_Q8 ? Q8_BLOCK : K, steps = beside == REST ? 1 : STEPS;
     __m256 scale[8] = {_mm256_setzero_ps()};
     for (int first = 0; first < K; first += n) {
         size_t at = col;
@@ -91,40 +111,39 @@ LANES void multiply_steps(const int R, const int C, const enum weight_kind kind,
             load_scales(C, scale, block, col);
             w = (block++)->q;
         }
-#pragma GCC unroll 2
-        for (int k = 0; k < n; k++, at += step, x += ldx) {
-            if (!plain) {
-                _mm_prefetch(fetch, _MM_HINT_T1);
-                _mm_prefetch(fetch_2, _MM_HINT_T1);
-                fetch += prefetch.step / 2;
-                fetch_2 += prefetch.step / 2;
-            }
-            if (C == 2) {
-                step_many_rows(R, kind, sum, x, w, at, scale, plain ? NULL : wide);
-                wide = wide == NULL ? NULL : wide + 16;
-            } else {
-                step_few_rows(R, C, kind, sum, x, w, at, scale);
+        for (int k = 0; k < n; k += steps, x += steps * ldx) {
+            if (beside == SPARSE || beside == WIDEN)
+                fetch_next(fetch, STEPS * prefetch.step / 2);
+#pragma GCC unroll 8
+            for (int i = 0; i < steps; i++, at += step) {
+                if (beside == DENSE)
+                    fetch_next(fetch, prefetch.step / 2);
+                if (C == 2)
+                    step_many_rows(R, kind, sum, x + i * ldx, w, at, scale, wide);
+                else
+                    step_few_rows(R, C, kind, sum, x + i * ldx, w, at, scale);
+                if (wide != NULL)
+                    wide += 16;
             }
         }
     }
 }
 
-LANES void multiply_tile(const int R, const int C, const enum weight_kind kind, float *acc,
-                         size_t ldacc, bool fresh, const float *x, size_t ldx, const void *w,
-                         size_t ldw, int K, float *wide, struct prefetch prefetch)
+LANES void multiply_tile(const int R, const int C, const enum weight_kind kind,
+                         const enum beside beside, float *acc, size_t ldacc, bool fresh,
+                         const float *x, size_t ldx, const void *w, size_t ldw, int K, float *wide,
+                         struct prefetch prefetch)
 {
     __m256 sum[ROWS][8];
+    if (beside == WIDEN && wide == NULL)
+        __builtin_unreachable(); /* so it is not asked in every step */
 #pragma GCC unroll 8
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 8
         for (int c = 0; c < C; c++)
             sum[r][c] = fresh ? _mm256_setzero_ps() : _mm256_loadu_ps(acc + r * ldacc + 8 * c);
-    /* On a processor of four instructions a cycle, those of a plain step just fit beside its sums.
-     */
-    if (prefetch.step == 0 && (C != 2 || wide == NULL))
-        multiply_steps(R, C, kind, true, sum, x, ldx, w, ldw, K, wide, prefetch);
-    else
-        multiply_steps(R, C, kind, false, sum, x, ldx, w, ldw, K, wide, prefetch);
+    multiply_steps(R, C, kind, beside, sum, x, beside == REST ? ldx : (size_t)R, w, ldw, K,
+                   beside == WIDEN ? wide : NULL, prefetch);
 #pragma GCC unroll 8
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 8
@@ -132,19 +151,95 @@ LANES void multiply_tile(const int R, const int C, const enum weight_kind kind, 
             _mm256_storeu_ps(acc + r * ldacc + 8 * c, sum[r][c]);
 }
 
-TILES_6(TILE, 2)
-TILES_3(TILE, 4)
-static tile_fn *const tiles_2[ROWS + 1][WEIGHT_KINDS] = {TILES_6(TILE_ROW, 2)};
-static tile_fn *const tiles_4[MID_ROWS + 1][WEIGHT_KINDS] = {TILES_3(TILE_ROW, 4)};
+/* Each is a function of its own, whose loop has the registers to itself. */
+#define MULTIPLY(name, beside)                                                                     \
+    LANES void multiply_##name(const int R, const int C, const enum weight_kind kind, float *acc,  \
+                               size_t ldacc, bool fresh, const float *x, size_t ldx,               \
+                               const void *w, size_t ldw, int K, float *wide,                      \
+                               struct prefetch prefetch)                                           \
+    {                                                                                              \
+        multiply_tile(R, C, kind, beside, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);   \
+    }
+MULTIPLY(plain, PLAIN)
+MULTIPLY(sparse, SPARSE)
+MULTIPLY(dense, DENSE)
+MULTIPLY(widen, WIDEN)
+MULTIPLY(rest, REST)
+#define PLAIN_TILE(R, C) TILES_OF(plain, multiply_plain, R, C)
+#define SPARSE_TILE(R, C) TILES_OF(sparse, multiply_sparse, R, C)
+#define DENSE_TILE(R, C) TILES_OF(dense, multiply_dense, R, C)
+#define WIDEN_TILE(R, C) TILES_OF(widen, multiply_widen, R, C)
+#define REST_TILE(R, C) TILES_OF(rest, multiply_rest, R, C)
+TILES_6(PLAIN_TILE, 2)
+TILES_6(SPARSE_TILE, 2)
+TILES_6(DENSE_TILE, 2)
+TILES_6(WIDEN_TILE, 2)
+TILES_6(REST_TILE, 2)
+TILES_3(PLAIN_TILE, 4)
+TILES_3(DENSE_TILE, 4)
+TILES_3(REST_TILE, 4)
+#define PLAIN_ROW(R, C) TILE_ROW_OF(plain, R, C)
+#define SPARSE_ROW(R, C) TILE_ROW_OF(sparse, R, C)
+#define DENSE_ROW(R, C) TILE_ROW_OF(dense, R, C)
+#define WIDEN_ROW(R, C) TILE_ROW_OF(widen, R, C)
+#define REST_ROW(R, C) TILE_ROW_OF(rest, R, C)
+static tile_fn *const tiles_2[][ROWS + 1][WEIGHT_KINDS] = {
+    [PLAIN] = {TILES_6(PLAIN_ROW, 2)}, [SPARSE] = {TILES_6(SPARSE_ROW, 2)},
+    [DENSE] = {TILES_6(DENSE_ROW, 2)}, [WIDEN] = {TILES_6(WIDEN_ROW, 2)},
+    [REST] = {TILES_6(REST_ROW, 2)},
+};
+static tile_fn *const tiles_4[][MID_ROWS + 1][WEIGHT_KINDS] = {
+    [PLAIN] = {TILES_3(PLAIN_ROW, 4)},
+    [SPARSE] = {TILES_3(DENSE_ROW, 4)},
+    [DENSE] = {TILES_3(DENSE_ROW, 4)},
+    [REST] = {TILES_3(REST_ROW, 4)},
+};
 
-LANES tile_fn *choose_tile(enum weight_kind kind, int R, int cols, int *width)
+LANES tile_fn *tile_of(enum weight_kind kind, enum beside beside, int R, int width)
 {
-    *width = cols >= 32 && R <= MID_ROWS ? 32 : 16;
-    return (*width == 32 ? tiles_4 : tiles_2)[R][kind];
+    return width == 32 ? tiles_4[beside][R][kind] : tiles_2[beside][R][kind];
+}
+
+/* wide [K,16] = W in fp32, for steps that do not keep it. */
+LANES void widen_rows(enum weight_kind kind, const void *w, size_t ldw, int K, float *wide)
+{
+    const struct q8_panel *block = w;
+    __m256 scale[8] = {_mm256_setzero_ps()};
+    for (int k = 0; k < K; k++, wide += 16) {
+        const bool q8 = kind == WEIGHTS_Q8;
+        if (q8)
+            load_scales(2, scale, block + k / Q8_BLOCK, ldw);
+        const void *from = q8 ? block[k / Q8_BLOCK].q[k % Q8_BLOCK] : w;
+        const size_t at = q8 ? ldw : (size_t)k * ldw;
+        _mm256_storeu_ps(wide, load_weights(kind, from, at, scale[0]));
+        _mm256_storeu_ps(wide + 8, load_weights(kind, from, at + 8, scale[1]));
+    }
+}
+
+LANES int first_tile(enum weight_kind kind, float *acc, size_t ldacc, bool fresh, const float *x,
+                     size_t ldx, int R, const void *w, size_t ldw, int K, int cols, float *wide,
+                     struct prefetch prefetch)
+{
+    const int width = cols >= 32 && R <= MID_ROWS && wide == NULL ? 32 : 16;
+    const size_t element = kind == WEIGHTS_F32 ? 4 : kind == WEIGHTS_F16 ? 2 : 1;
+    const int whole = ldx == (size_t)R ? K / STEPS * STEPS : 0;
+    enum beside beside = wide != NULL ? WIDEN : PLAIN;
+    if (wide == NULL && prefetch.step > 0)
+        beside = prefetch.step * STEPS / 2 <= 64 ? SPARSE : DENSE;
+    if (whole > 0)
+        tile_of(kind, beside, R, width)(acc, ldacc, fresh, x, ldx, w, ldw, whole, wide, prefetch);
+    if (whole == K)
+        return width;
+    w = (const char *)w + (size_t)whole * ldw * element; /* of Q8_0, which has whole blocks: w */
+    tile_of(kind, REST, R, width)(acc, ldacc, fresh && whole == 0, x + whole * ldx, ldx, w, ldw,
+                                  K - whole, NULL, (struct prefetch){w, 0});
+    if (wide != NULL)
+        widen_rows(kind, w, ldw, K - whole, wide + whole * 16);
+    return width;
 }
 TILE_ENTRIES
 
-/* Zen 4, and Zen 3, whose prefetchers are of the same kind; only the first was measured. */
+/* Zen 4 and Zen 3. */
 static bool hardware_prefetch(void)
 {
     return __builtin_cpu_is("amdfam19h");

@@ -232,12 +232,16 @@ static tile_fn *const tiles_4[WIDE_ROWS + 1][WEIGHT_KINDS] = {TILES_6(TILE_ROW, 
 TILES_3(NARROW, 64)
 static tile_fn *const narrow_tiles[NARROW_ROWS + 1] = {NULL, narrow_1, narrow_2, narrow_3};
 
-LANES tile_fn *choose_tile(enum weight_kind kind, int R, int cols, int *width)
+LANES int first_tile(enum weight_kind kind, float *acc, size_t ldacc, bool fresh, const float *x,
+                     size_t ldx, int R, const void *w, size_t ldw, int K, int cols, float *wide,
+                     struct prefetch prefetch)
 {
-    *width = cols >= 64 && R <= WIDE_ROWS ? 64 : cols >= 32 ? 32 : 16;
-    if (*width == 64 && kind == WEIGHTS_F16 && R <= NARROW_ROWS && is_zen4())
-        return narrow_tiles[R];
-    return (*width == 64 ? tiles_4 : *width == 32 ? tiles_2 : tiles_1)[R][kind];
+    const int width = cols >= 64 && R <= WIDE_ROWS ? 64 : cols >= 32 ? 32 : 16;
+    tile_fn *multiply = (width == 64 ? tiles_4 : width == 32 ? tiles_2 : tiles_1)[R][kind];
+    if (width == 64 && kind == WEIGHTS_F16 && R <= NARROW_ROWS && is_zen4())
+        multiply = narrow_tiles[R];
+    multiply(acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);
+    return width;
 }
 TILE_ENTRIES
 

@@ -7,7 +7,8 @@
  *
  *   multiply_tile(R, C, kind, ...)                   a tile of R rows and C registers of columns,
  *                                                    instantiated below for each shape
- *   choose_tile(kind, R, cols, &width)               the instance to run next, and its columns
+ *   first_tile(kind, ..., cols, wide, prefetch)      the tile with which a block of `cols` columns
+ *                                                    begins; returns its columns
  *   multiply_panels(kind, acc, x, w, K, panels)      one row of x times whole panels
  */
 #include "model/kernels/lanes.h"
@@ -19,21 +20,24 @@ enum weight_kind { WEIGHTS_F32, WEIGHTS_F16, WEIGHTS_Q8, WEIGHTS_I8, WEIGHT_KIND
 typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx,
                      const void *w, size_t ldw, int K, float *wide, struct prefetch prefetch);
 
-/* The instances of a shape, and their entry in a table [rows][kind]. */
-#define TILE_OF(name, kind, R, C)                                                                  \
+/* The instances of a shape, made from a function like multiply_tile, and their entry in a table
+ * [rows][kind]. */
+#define TILE_OF(name, kind, multiply, R, C)                                                        \
     static void name##_##R##_##C(float *acc, size_t ldacc, bool fresh, const float *x, size_t ldx, \
                                  const void *w, size_t ldw, int K, float *wide,                    \
                                  struct prefetch prefetch)                                         \
     {                                                                                              \
-        multiply_tile(R, C, kind, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);           \
+        multiply(R, C, kind, acc, ldacc, fresh, x, ldx, w, ldw, K, wide, prefetch);                \
     }
-#define TILE(R, C)                                                                                 \
-    TILE_OF(tile_f16, WEIGHTS_F16, R, C)                                                           \
-    TILE_OF(tile_f32, WEIGHTS_F32, R, C)                                                           \
-    TILE_OF(tile_q8, WEIGHTS_Q8, R, C)                                                             \
-    TILE_OF(tile_i8, WEIGHTS_I8, R, C)
-#define TILE_ROW(R, C)                                                                             \
-    [R] = {tile_f32_##R##_##C, tile_f16_##R##_##C, tile_q8_##R##_##C, tile_i8_##R##_##C},
+#define TILES_OF(name, multiply, R, C)                                                             \
+    TILE_OF(name##_f16, WEIGHTS_F16, multiply, R, C)                                               \
+    TILE_OF(name##_f32, WEIGHTS_F32, multiply, R, C)                                               \
+    TILE_OF(name##_q8, WEIGHTS_Q8, multiply, R, C)                                                 \
+    TILE_OF(name##_i8, WEIGHTS_I8, multiply, R, C)
+#define TILE_ROW_OF(name, R, C)                                                                    \
+    [R] = {name##_f32_##R##_##C, name##_f16_##R##_##C, name##_q8_##R##_##C, name##_i8_##R##_##C},
+#define TILE(R, C) TILES_OF(tile, multiply_tile, R, C)
+#define TILE_ROW(R, C) TILE_ROW_OF(tile, R, C)
 
 /* T(1, C) .. T(n, C) */
 #define TILES_3(T, C) T(1, C) T(2, C) T(3, C)
@@ -48,8 +52,8 @@ typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_
                      struct prefetch prefetch)                                                     \
     {                                                                                              \
         for (int width; cols > 0; cols -= width, acc += width, w += width) {                       \
-            choose_tile(kind, R, cols, &width)(acc, ldacc, fresh, x, ldx, w, ldw, K, wide,         \
-                                               prefetch);                                          \
+            width =                                                                                \
+                first_tile(kind, acc, ldacc, fresh, x, ldx, R, w, ldw, K, cols, wide, prefetch);   \
             prefetch.step = 0;                                                                     \
         }                                                                                          \
     }
@@ -62,8 +66,8 @@ typedef void tile_fn(float *acc, size_t ldacc, bool fresh, const float *x, size_
                         struct prefetch prefetch)                                                  \
     {                                                                                              \
         for (int width; cols > 0; cols -= width, acc += width, col += width) {                     \
-            choose_tile(WEIGHTS_Q8, R, cols, &width)(acc, ldacc, fresh, x, ldx, w, (size_t)col, K, \
-                                                     wide, prefetch);                              \
+            width = first_tile(WEIGHTS_Q8, acc, ldacc, fresh, x, ldx, R, w, (size_t)col, K, cols,  \
+                               wide, prefetch);                                                    \
             prefetch.step = 0;                                                                     \
         }                                                                                          \
     }

@@ -26,6 +26,7 @@
 #include <string.h>
 
 enum { ROWS = 1024, COLS = 256, PART = 384, WIDEST_STRIP = 32 };
+enum { LINE = 16 /* floats */, ROWS_AHEAD = 4 };
 
 struct product_work {
     const struct matrix_kernels *kernels;
@@ -73,9 +74,11 @@ static void pack_tile(const struct product_work *w, float *packed, int i, int R,
     if (!p->transpose_a)
         w->kernels->pack_rows(packed, p->a + (size_t)i * ld + (size_t)l, ld, R, k);
     else
-        for (int r = 0; r < k; r++)
-            memcpy(packed + (size_t)r * (size_t)R, p->a + (size_t)(l + r) * ld + (size_t)i,
-                   (size_t)R * sizeof *packed);
+        for (int r = 0; r < k; r++) {
+            const float *from = p->a + (size_t)(l + r) * ld + (size_t)i;
+            __builtin_prefetch(from + R + LINE); /* of the next tiles */
+            memcpy(packed + (size_t)r * (size_t)R, from, (size_t)R * sizeof *packed);
+        }
     if (p->alpha != 1)
         for (int r = 0; r < R * k; r++)
             packed[r] *= p->alpha;
@@ -123,6 +126,8 @@ static void pack_strips(const struct product_work *w, const struct product_block
     }
     for (int r = 0; r < b->k && !p->transpose_b; r++) {
         const float *row = p->b + (size_t)(b->l + r) * ld + (size_t)b->j;
+        for (int col = 0; r + ROWS_AHEAD < b->k && col < b->cols; col += LINE)
+            __builtin_prefetch(row + ROWS_AHEAD * ld + col);
         for (int col = 0; col < b->cols; col += width) {
             const int used = b->cols - col < width ? b->cols - col : width;
             float *to = strip_at(w, b, col) + (size_t)r * (size_t)width;

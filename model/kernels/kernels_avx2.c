@@ -245,57 +245,76 @@ static bool hardware_prefetch(void)
     return __builtin_cpu_is("amdfam19h");
 }
 
-/*
- * One row: tiles of 1 x 64. The panel is prefetched 1 KiB ahead into the first-level cache, the
- * next panel in two streams into the second level; on Zen 4 that costs more than it wins.
- */
-LANES void multiply_stream(const enum weight_kind kind, float *acc, const float *x, const char *w,
-                           int K, int panels, const bool fetch)
+/* Some rows of a panel, whole blocks of Q8_0, times one row of x: a tile of 1 x 64. With fetch they
+ * are prefetched 1 KiB ahead into the first-level cache, and as many bytes from `next` on in two
+ * streams into the second level. */
+LANES void multiply_panel(const enum weight_kind kind, float *acc, bool fresh, const float *x,
+                          const char *w, int rows, const char *next, const bool fetch)
 {
     const size_t line = kind == WEIGHTS_Q8 ? 64 : panel_bytes(kind, 1); /* of a row of a panel */
-    const size_t whole = panel_bytes(kind, K), ahead = (line + 127) / 128 * 64;
-    const int n = kind == WEIGHTS_Q8 ? Q8_BLOCK : K;
-    __m256 scale[8] = {_mm256_setzero_ps()};
-    for (; panels > 0; panels--, acc += 64) {
-        const char *next = w + whole, *next_2 = next + whole / 2;
-        __m256 sum[ROWS][8];
+    const size_t ahead = (line + 127) / 128 * 64;
+    const char *next_2 = next + panel_bytes(kind, rows) / 2;
+    const int n = kind == WEIGHTS_Q8 ? Q8_BLOCK : rows;
+    __m256 sum[ROWS][8], scale[8] = {_mm256_setzero_ps()};
 #pragma GCC unroll 8
-        for (int c = 0; c < 8; c++)
-            sum[0][c] = _mm256_setzero_ps();
-        for (int first = 0; first < K; first += n) {
-            if (kind == WEIGHTS_Q8) {
-                load_scales(8, scale, (const struct q8_panel *)(const void *)w, 0);
-                if (fetch) {
-                    _mm_prefetch(w + STREAM_PREFETCH_BYTES, _MM_HINT_T0);
-                    _mm_prefetch(w + STREAM_PREFETCH_BYTES + 64, _MM_HINT_T0);
-                }
-                w += sizeof((struct q8_panel *)0)->d;
+    for (int c = 0; c < 8; c++)
+        sum[0][c] = fresh ? _mm256_setzero_ps() : _mm256_loadu_ps(acc + 8 * c);
+    for (int first = 0; first < rows; first += n) {
+        if (kind == WEIGHTS_Q8) {
+            load_scales(8, scale, (const struct q8_panel *)(const void *)w, 0);
+            if (fetch) {
+                _mm_prefetch(w + STREAM_PREFETCH_BYTES, _MM_HINT_T0);
+                _mm_prefetch(w + STREAM_PREFETCH_BYTES + 64, _MM_HINT_T0);
             }
-            for (int k = first; k < first + n; k++, w += line) {
-                for (size_t i = 0; fetch && i < line; i += 64)
-                    _mm_prefetch(w + STREAM_PREFETCH_BYTES + i, _MM_HINT_T0);
-                for (size_t i = 0; fetch && i < ahead; i += 64) {
-                    _mm_prefetch(next + i, _MM_HINT_T1);
-                    _mm_prefetch(next_2 + i, _MM_HINT_T1);
-                }
-                next += line / 2;
-                next_2 += line / 2;
-                step_few_rows(1, 8, kind, sum, x + k, w, 0, scale);
-            }
+            w += sizeof((struct q8_panel *)0)->d;
         }
-#pragma GCC unroll 8
-        for (int c = 0; c < 8; c++)
-            _mm256_storeu_ps(acc + 8 * c, sum[0][c]);
+#pragma GCC unroll 4
+        for (int k = first; k < first + n; k++, w += line) {
+            for (size_t i = 0; fetch && i < line; i += 64)
+                _mm_prefetch(w + STREAM_PREFETCH_BYTES + i, _MM_HINT_T0);
+            for (size_t i = 0; fetch && i < ahead; i += 64) {
+                _mm_prefetch(next + i, _MM_HINT_T1);
+                _mm_prefetch(next_2 + i, _MM_HINT_T1);
+            }
+            next += line / 2;
+            next_2 += line / 2;
+            step_few_rows(1, 8, kind, sum, x + k, w, 0, scale);
+        }
     }
+#pragma GCC unroll 8
+    for (int c = 0; c < 8; c++)
+        _mm256_storeu_ps(acc + 8 * c, sum[0][c]);
+}
+
+/* One row times panels, not of Q8_0: TURNS of them in turns, 1 KiB of each, since a
+ * processor that prefetches by itself keeps more cache lines under way in several streams. */
+LANES void multiply_turns(const enum weight_kind kind, float *acc, const float *x, const char *w,
+                          int K, int panels)
+{
+    enum { TURNS = 3, TURN_BYTES = 1024 };
+    const size_t whole = panel_bytes(kind, K), line = panel_bytes(kind, 1);
+    const int turn = TURN_BYTES / (int)line;
+    for (int done = 0; done < panels; done += TURNS)
+        for (int k = 0; k < K; k += turn)
+            for (int p = done; p < panels && p < done + TURNS; p++)
+                multiply_panel(kind, acc + 64 * p, k == 0, x + k,
+                               w + (size_t)p * whole + (size_t)k * line,
+                               K - k < turn ? K - k : turn, w, false);
 }
 
 LANES void multiply_panels(const enum weight_kind kind, float *acc, const float *x, const char *w,
                            int K, int panels)
 {
-    if (hardware_prefetch())
-        multiply_stream(kind, acc, x, w, K, panels, false);
-    else
-        multiply_stream(kind, acc, x, w, K, panels, true);
+    const size_t whole = panel_bytes(kind, K);
+    if (hardware_prefetch() && kind != WEIGHTS_Q8) {
+        multiply_turns(kind, acc, x, w, K, panels);
+        return;
+    }
+    for (int p = 0; p < panels; p++, acc += 64, w += whole)
+        if (hardware_prefetch())
+            multiply_panel(kind, acc, true, x, w, K, w, false);
+        else
+            multiply_panel(kind, acc, true, x, w, K, w + whole, true);
 }
 ROW_ENTRIES
 

@@ -228,7 +228,7 @@ LANES int first_tile(enum weight_kind kind, float *acc, size_t ldacc, bool fresh
         beside = prefetch.step * STEPS / 2 <= 64 ? SPARSE : DENSE;
     if (whole > 0)
         tile_of(kind, beside, R, width)(acc, ldacc, fresh, x, ldx, w, ldw, whole, wide, prefetch);
-    if (whole == K)
+    if (whole == K && K > 0)
         return width;
     w = (const char *)w + (size_t)whole * ldw * element; /* of Q8_0, which has whole blocks: w */
     tile_of(kind, REST, R, width)(acc, ldacc, fresh && whole == 0, x + whole * ldx, ldx, w, ldw,
@@ -286,8 +286,8 @@ LANES void multiply_panel(const enum weight_kind kind, float *acc, bool fresh, c
         _mm256_storeu_ps(acc + 8 * c, sum[0][c]);
 }
 
-/* One row times panels, not of Q8_0: TURNS of them in turns, 1 KiB of each, since a
- * processor that prefetches by itself keeps more cache lines under way in several streams. */
+/* One row times panels, not of Q8_0: TURNS of them in turns, 1 KiB of each, since a processor
+ * that prefetches by itself keeps more cache lines under way in several streams. */
 LANES void multiply_turns(const enum weight_kind kind, float *acc, const float *x, const char *w,
                           int K, int panels)
 {

@@ -16,7 +16,7 @@
  * An instruction more in a step is felt there, most of all where the other thread of the core has
  * half of them: so steps come in fours, with nothing beside them that a tile does not need.
  */
-enum { ROWS = 6, MID_ROWS = 3, STEPS = 4, STREAM_PREFETCH_BYTES = 1024 };
+enum { ROWS = 6, MID_ROWS = 3, STEPS = 4 };
 /* What a tile does beside its sums: nothing; prefetch twice in STEPS steps, or twice in each; the
  * first and keep W in fp32. They take rows of x that follow each other (ldx == R); REST takes any,
  * and is also what is left of less than STEPS steps. */
@@ -245,14 +245,15 @@ static bool hardware_prefetch(void)
     return __builtin_cpu_is("amdfam19h");
 }
 
-/* Some rows of a panel, whole blocks of Q8_0, times one row of x: a tile of 1 x 64. With fetch they
- * are prefetched 1 KiB ahead into the first-level cache, and as many bytes from `next` on in two
- * streams into the second level. */
+/* Some rows of a panel, whole blocks of Q8_0, times one row of x: a tile of 1 x 64. They are
+ * prefetched `ahead` bytes before their use into the first-level cache, not where it is 0; and
+ * where `streams` is set, as many bytes from `next` on in two streams into the second level. */
 LANES void multiply_panel(const enum weight_kind kind, float *acc, bool fresh, const float *x,
-                          const char *w, int rows, const char *next, const bool fetch)
+                          const char *w, int rows, const size_t ahead, const bool streams,
+                          const char *next)
 {
     const size_t line = kind == WEIGHTS_Q8 ? 64 : panel_bytes(kind, 1); /* of a row of a panel */
-    const size_t ahead = (line + 127) / 128 * 64;
+    const size_t half = (line + 127) / 128 * 64;
     const char *next_2 = next + panel_bytes(kind, rows) / 2;
     const int n = kind == WEIGHTS_Q8 ? Q8_BLOCK : rows;
     __m256 sum[ROWS][8], scale[8] = {_mm256_setzero_ps()};
@@ -262,17 +263,15 @@ LANES void multiply_panel(const enum weight_kind kind, float *acc, bool fresh, c
     for (int first = 0; first < rows; first += n) {
         if (kind == WEIGHTS_Q8) {
             load_scales(8, scale, (const struct q8_panel *)(const void *)w, 0);
-            if (fetch) {
-                _mm_prefetch(w + STREAM_PREFETCH_BYTES, _MM_HINT_T0);
-                _mm_prefetch(w + STREAM_PREFETCH_BYTES + 64, _MM_HINT_T0);
-            }
+            for (size_t i = 0; ahead > 0 && i < sizeof((struct q8_panel *)0)->d; i += 64)
+                _mm_prefetch(w + ahead + i, _MM_HINT_T0);
             w += sizeof((struct q8_panel *)0)->d;
         }
 #pragma GCC unroll 4
         for (int k = first; k < first + n; k++, w += line) {
-            for (size_t i = 0; fetch && i < line; i += 64)
-                _mm_prefetch(w + STREAM_PREFETCH_BYTES + i, _MM_HINT_T0);
-            for (size_t i = 0; fetch && i < ahead; i += 64) {
+            for (size_t i = 0; ahead > 0 && i < line; i += 64)
+                _mm_prefetch(w + ahead + i, _MM_HINT_T0);
+            for (size_t i = 0; streams && i < half; i += 64) {
                 _mm_prefetch(next + i, _MM_HINT_T1);
                 _mm_prefetch(next_2 + i, _MM_HINT_T1);
             }
@@ -299,12 +298,15 @@ LANES void multiply_turns(const enum weight_kind kind, float *acc, const float *
             for (int p = done; p < panels && p < done + TURNS; p++)
                 multiply_panel(kind, acc + 64 * p, k == 0, x + k,
                                w + (size_t)p * whole + (size_t)k * line,
-                               K - k < turn ? K - k : turn, w, false);
+                               K - k < turn ? K - k : turn, 0, false, w);
 }
 
+/* Q8_0 takes so many instructions to widen that few lines are under way without prefetches; and
+ * with them, it needs no turns. */
 LANES void multiply_panels(const enum weight_kind kind, float *acc, const float *x, const char *w,
                            int K, int panels)
 {
+    enum { AHEAD = 1024, AHEAD_Q8 = 4096 };
     const size_t whole = panel_bytes(kind, K);
     if (hardware_prefetch() && kind != WEIGHTS_Q8) {
         multiply_turns(kind, acc, x, w, K, panels);
@@ -312,9 +314,9 @@ LANES void multiply_panels(const enum weight_kind kind, float *acc, const float 
     }
     for (int p = 0; p < panels; p++, acc += 64, w += whole)
         if (hardware_prefetch())
-            multiply_panel(kind, acc, true, x, w, K, w, false);
+            multiply_panel(kind, acc, true, x, w, K, AHEAD_Q8, false, w);
         else
-            multiply_panel(kind, acc, true, x, w, K, w + whole, true);
+            multiply_panel(kind, acc, true, x, w, K, AHEAD, true, w + whole);
 }
 ROW_ENTRIES
 

@@ -60,6 +60,21 @@ static void *packed_tile(const struct product_work *w, int t, int first, int k)
            (size_t)(t * w->tile_rows) * (size_t)bf16_filled(k) * w->bf16->element;
 }
 
+/* to [n] = from, n at most 16, without a call of memcpy, since there are many: parts overlap. */
+static inline void copy_few(float *to, const float *from, size_t n)
+{
+    if (n >= 8) {
+        memcpy(to, from, 8 * sizeof *to);
+        memcpy(to + n - 8, from + n - 8, 8 * sizeof *to);
+    } else if (n >= 4) {
+        memcpy(to, from, 4 * sizeof *to);
+        memcpy(to + n - 4, from + n - 4, 4 * sizeof *to);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            to[i] = from[i];
+    }
+}
+
 /* packed [k,R] = alpha A, rows i .. i + R - 1, part l .. l + k - 1. */
 static void pack_tile(const struct product_work *w, float *packed, int i, int R, int l, int k)
 {
@@ -77,7 +92,7 @@ static void pack_tile(const struct product_work *w, float *packed, int i, int R,
         for (int r = 0; r < k; r++) {
             const float *from = p->a + (size_t)(l + r) * ld + (size_t)i;
             __builtin_prefetch(from + R + LINE); /* of the next tiles */
-            memcpy(packed + (size_t)r * (size_t)R, from, (size_t)R * sizeof *packed);
+            copy_few(packed + (size_t)r * (size_t)R, from, (size_t)R);
         }
     if (p->alpha != 1)
         for (int r = 0; r < R * k; r++)

@@ -411,6 +411,8 @@ void kernels_avx2_fill(struct kernels *k)
     k->name = "avx2";
     k->matrix = (struct matrix_kernels){.tile_rows = ROWS,
                                         .tile_cols = 16,
+                                        .part = 768,
+                                        .block_cols = 64,
                                         .wide_rows = MID_ROWS,
                                         .few_rows = ROWS,
                                         .widen_tiles = 2,

@@ -336,6 +336,8 @@ void kernels_avx512_fill(struct kernels *k)
     k->name = "avx512";
     k->matrix = (struct matrix_kernels){.tile_rows = ROWS,
                                         .tile_cols = 32,
+                                        .part = 384,
+                                        .block_cols = 256,
                                         .wide_rows = WIDE_ROWS,
                                         .few_rows = WIDE_ROWS,
                                         .widen_tiles = __builtin_cpu_is("amd") ? 5 : 2,

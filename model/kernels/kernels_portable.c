@@ -138,6 +138,8 @@ void kernels_portable_fill(struct kernels *k)
     k->name = "portable";
     k->matrix = (struct matrix_kernels){.tile_rows = ROWS,
                                         .tile_cols = COLS,
+                                        .part = 384,
+                                        .block_cols = 256,
                                         .wide_rows = ROWS,
                                         .few_rows = 1,
                                         .widen_tiles = 2,

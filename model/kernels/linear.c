@@ -4,7 +4,7 @@
  * meet W in this order of loops:
  *
  *   group of panels (1, or GROUP with many tiles)
- *     part of K, PART rows of a panel at most
+ *     part of K, some hundred rows of a panel at most (matrix_kernels.h)
  *       panel of the group
  *         tile_cols columns of the panel
  *           row tile: the first widens the part to fp32 into `strip`, the others read strip,
@@ -29,7 +29,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROWS = 256, GROUP = 4, SEVERAL_TILES = 2, MANY_TILES = 4, PART = 384 };
+enum { ROWS = 256, GROUP = 4, SEVERAL_TILES = 2, MANY_TILES = 4 };
 enum { WIDE = 32, HALF = 16 }; /* columns of a thread's share come in these units */
 
 struct linear_work {
@@ -43,7 +43,7 @@ struct linear_work {
     size_t ldy;
     enum epilogue epilogue;
     float *acc;   /* of an item: [GROUP][T][64] */
-    float *strip; /* of an item: [PART][tile_cols] */
+    float *strip; /* of an item: [part][tile_cols] */
 };
 
 /* Bytes of n rows of a panel; of Q8_0, whole blocks. */
@@ -232,7 +232,7 @@ static int item_column(const struct linear_work *s, int i)
 
 static void multiply_item(void *arg, int i)
 {
-    _Alignas(64) float acc[GROUP * ROWS * PANEL], strip[PART * WIDE];
+    _Alignas(64) float acc[GROUP * ROWS * PANEL], strip[STRIP_FLOATS];
     struct linear_work s = *(const struct linear_work *)arg;
     const int c0 = item_column(&s, i), c1 = item_column(&s, i + 1);
     s.acc = acc;
@@ -380,9 +380,10 @@ void linear_rows(const struct linear *w, float *y, size_t ldy, const float *x, s
     par_split(T, thread / across, down, &first, &last);
     if (c0 == c1 || first == last)
         return;
-    struct linear_work s = {.k = matrix_kernels(),
+    const struct matrix_kernels *k = matrix_kernels();
+    struct linear_work s = {.k = k,
                             .w = w,
-                            .n_parts = (w->K + PART - 1) / PART,
+                            .n_parts = (w->K + k->part - 1) / k->part,
                             .c0 = c0,
                             .c1 = c1,
                             .y = y + (size_t)first * ldy,

@@ -23,10 +23,13 @@ static inline enum epilogue epilogue_activation(enum activation a)
 }
 
 enum { TILE_MAX_ROWS = 16 };
+enum { STRIP_FLOATS = 12288 }; /* of a strip [part,tile_cols], 48 KiB */
 
 struct matrix_kernels {
     int tile_rows;   /* rows of the largest tile, at most TILE_MAX_ROWS */
     int tile_cols;   /* its columns, 16 or 32 */
+    int part;        /* rows of W that tiles go down at once, where it is packed or widened */
+    int block_cols;  /* of a product whose factors are packed (product.h): columns at once */
     int wide_rows;   /* with at most so many rows, tiles of 64 columns are faster */
     int few_rows;    /* up to so many rows, a product with weights in memory waits for these */
     int widen_tiles; /* with fewer row tiles than this, each converts binary16 itself; of more, the

@@ -2,9 +2,9 @@
  * A thread's share is a block of C, whole units of rows and columns. It is computed in this order
  * of loops, C itself holding the sums between parts of k:
  *
- *   ROWS rows of C
- *     part of k, PART at most: A is packed in row tiles, [k,R] each
- *       COLS columns: B is packed in strips of tile_cols, [k,tile_cols] each
+ *   rows of C, as many as are packed at once
+ *     part of k: A is packed in row tiles, [k,R] each
+ *       block_cols columns: B is packed in strips of tile_cols, [k,tile_cols] each
  *         row tile
  *           strip
  *
@@ -25,7 +25,9 @@
 
 #include <string.h>
 
-enum { ROWS = 1024, COLS = 256, PART = 384, WIDEST_STRIP = 32 };
+/* What is packed at once in bfloat16, PART counting four bytes of k; and room for any factors. */
+enum { ROWS = 1024, COLS = 256, PART = 384 };
+enum { PACKED_FLOATS = ROWS * PART, BLOCK_FLOATS = COLS * PART, WIDEST_STRIP = 32 };
 enum { LINE = 16 /* floats */, ROWS_AHEAD = 4 };
 
 struct product_work {
@@ -33,15 +35,16 @@ struct product_work {
     const struct bf16_kernels *bf16; /* NULL: the factors stay fp32 */
     const struct product *p;
     int tile_rows, tile_cols;
-    float *packed; /* [ROWS / R][PART][R] */
-    float *strips; /* [COLS / tile_cols][PART][tile_cols] */
+    int rows, cols, part; /* at most, of what is packed at once */
+    float *packed;        /* [rows / R][part][R] */
+    float *strips;        /* [cols / tile_cols][part][tile_cols] */
 };
 
 static size_t carve_work(struct product_work *w, void *scratch)
 {
     struct arena a = {.base = scratch};
-    w->strips = arena_take(&a, sizeof(float) * PART * COLS);
-    w->packed = arena_take(&a, sizeof(float) * (ROWS + BF16_MAX_ROWS) * PART);
+    w->strips = arena_take(&a, sizeof(float) * BLOCK_FLOATS);
+    w->packed = arena_take(&a, sizeof(float) * (PACKED_FLOATS + BF16_MAX_ROWS * PART));
     return a.used;
 }
 
@@ -217,19 +220,13 @@ static void multiply_row_tile(void *block, int t)
         w->p->finish(w->p->user, i, R, b->j, b->cols);
 }
 
-/* Packed elements of half the size leave room for twice as many, and sums are met half as often. */
-static int longest_part(const struct product_work *w)
-{
-    return w->bf16 == NULL ? PART : PART * (int)(sizeof(float) / w->bf16->element);
-}
-
-/* Rows i0 .. i1 - 1, at most ROWS, and columns j0 .. j1 - 1. */
+/* Rows i0 .. i1 - 1, at most w->rows, and columns j0 .. j1 - 1. */
 static void multiply_rows(const struct product_work *w, int i0, int i1, int j0, int j1)
 {
     const struct product *p = w->p;
     const int n_tiles = (i1 - i0 + w->tile_rows - 1) / w->tile_rows;
-    const int part_k = longest_part(w), unit = w->bf16 != NULL ? BF16_GROUP : 1;
-    const int n_parts = (p->k + part_k - 1) / part_k;
+    const int unit = w->bf16 != NULL ? BF16_GROUP : 1;
+    const int n_parts = (p->k + w->part - 1) / w->part;
     for (int part = 0; part < n_parts; part++) {
         int l, l_end, first, last;
         par_split((p->k + unit - 1) / unit, part, n_parts, &l, &l_end);
@@ -239,7 +236,7 @@ static void multiply_rows(const struct product_work *w, int i0, int i1, int j0, 
             par_split(i1 - i0, t, n_tiles, &first, &last);
             pack_tile(w, packed_tile(w, t, first, k), i0 + first, last - first, l, k);
         }
-        for (int j = j0; j < j1; j += COLS) {
+        for (int j = j0; j < j1; j += w->cols) {
             struct product_block b = {.w = w,
                                       .i0 = i0,
                                       .i1 = i1,
@@ -247,7 +244,7 @@ static void multiply_rows(const struct product_work *w, int i0, int i1, int j0, 
                                       .l = l,
                                       .k = k,
                                       .j = j,
-                                      .cols = j1 - j < COLS ? j1 - j : COLS,
+                                      .cols = j1 - j < w->cols ? j1 - j : w->cols,
                                       .fresh = part == 0 && !p->add,
                                       .last = part == n_parts - 1};
             pack_strips(w, &b);
@@ -337,6 +334,26 @@ static void note_work(const struct product *p, int n_threads)
                  sizeof(float) * (m * k + k * n + (p->add ? 2 : 1) * m * n) / n_threads);
 }
 
+/* A longer part of k meets the sums less often; of elements half as large it has twice as many. */
+static void choose_kernels(struct product_work *w)
+{
+    w->kernels = matrix_kernels();
+    if (factors == FACTORS_BFLOAT16 && !w->p->float32) {
+        w->bf16 = bf16_kernels();
+        w->tile_rows = w->bf16->tile_rows;
+        w->tile_cols = w->bf16->tile_cols;
+        w->rows = ROWS;
+        w->cols = COLS;
+        w->part = PART * (int)(sizeof(float) / w->bf16->element);
+    } else {
+        w->tile_rows = w->kernels->tile_rows;
+        w->tile_cols = w->kernels->tile_cols;
+        w->rows = PACKED_FLOATS / w->kernels->part;
+        w->cols = w->kernels->block_cols;
+        w->part = w->kernels->part;
+    }
+}
+
 void product_share(const struct product *p, int thread, int n_threads, void *scratch)
 {
     note_work(p, n_threads);
@@ -344,14 +361,10 @@ void product_share(const struct product *p, int thread, int n_threads, void *scr
         openblas_share(p, thread, n_threads);
         return;
     }
-    struct product_work w = {.kernels = matrix_kernels(), .p = p};
+    struct product_work w = {.p = p};
     carve_work(&w, scratch);
-    if (factors == FACTORS_BFLOAT16 && !p->float32)
-        w.bf16 = bf16_kernels();
-    const int R = w.bf16 != NULL ? w.bf16->tile_rows : w.kernels->tile_rows,
-              width = w.bf16 != NULL ? w.bf16->tile_cols : w.kernels->tile_cols;
-    w.tile_rows = R;
-    w.tile_cols = width;
+    choose_kernels(&w);
+    const int R = w.tile_rows, width = w.tile_cols;
     const int across = choose_across(p, n_threads, R, width), down = n_threads / across;
     int i0, i1, j0, j1;
     par_split((p->m + R - 1) / R, thread / across, down, &i0, &i1);
@@ -360,6 +373,6 @@ void product_share(const struct product *p, int thread, int n_threads, void *scr
     i1 = i1 * R < p->m ? i1 * R : p->m;
     j0 *= width;
     j1 = j1 * width < p->n ? j1 * width : p->n;
-    for (int i = i0; i < i1 && j0 < j1; i += ROWS)
-        multiply_rows(&w, i, i + ROWS < i1 ? i + ROWS : i1, j0, j1);
+    for (int i = i0; i < i1 && j0 < j1; i += w.rows)
+        multiply_rows(&w, i, i + w.rows < i1 ? i + w.rows : i1, j0, j1);
 }

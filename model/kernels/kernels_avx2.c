@@ -16,11 +16,12 @@
  * An instruction more in a step is felt there, most of all where the other thread of the core has
  * half of them: so steps come in fours, with nothing beside them that a tile does not need.
  */
-enum { ROWS = 6, MID_ROWS = 3, STEPS = 4 };
+enum { ROWS = 6, MID_ROWS = 3, STEPS = 4, STRIDE = 64 };
 /* What a tile does beside its sums: nothing; prefetch twice in STEPS steps, or twice in each; the
- * first and keep W in fp32. They take rows of x that follow each other (ldx == R); REST takes any,
- * and is also what is left of less than STEPS steps. */
-enum beside { PLAIN, SPARSE, DENSE, WIDEN, REST };
+ * first and keep W in fp32. They take rows of x that follow each other (ldx == R); STRIDED, which
+ * is plain, some of a block of 64 keys; REST takes any, and is also what is left of less than STEPS
+ * steps. */
+enum beside { PLAIN, SPARSE, DENSE, WIDEN, STRIDED, REST };
 
 /* Eight weights; scale is that of their columns in a block of Q8_0. */
 LANES __m256 load_weights(const enum weight_kind kind, const void *w, size_t at, __m256 scale)
@@ -142,8 +143,10 @@ LANES void multiply_tile(const int R, const int C, const enum weight_kind kind,
 #pragma GCC unroll 8
         for (int c = 0; c < C; c++)
             sum[r][c] = fresh ? _mm256_setzero_ps() : _mm256_loadu_ps(acc + r * ldacc + 8 * c);
-    multiply_steps(R, C, kind, beside, sum, x, beside == REST ? ldx : (size_t)R, w, ldw, K,
-                   beside == WIDEN ? wide : NULL, prefetch);
+    if (beside != REST) /* so it is known when this is compiled */
+        ldx = beside == STRIDED ? STRIDE : (size_t)R;
+    multiply_steps(R, C, kind, beside, sum, x, ldx, w, ldw, K, beside == WIDEN ? wide : NULL,
+                   prefetch);
 #pragma GCC unroll 8
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 8
@@ -164,34 +167,38 @@ MULTIPLY(plain, PLAIN)
 MULTIPLY(sparse, SPARSE)
 MULTIPLY(dense, DENSE)
 MULTIPLY(widen, WIDEN)
+MULTIPLY(strided, STRIDED)
 MULTIPLY(rest, REST)
 #define PLAIN_TILE(R, C) TILES_OF(plain, multiply_plain, R, C)
 #define SPARSE_TILE(R, C) TILES_OF(sparse, multiply_sparse, R, C)
 #define DENSE_TILE(R, C) TILES_OF(dense, multiply_dense, R, C)
 #define WIDEN_TILE(R, C) TILES_OF(widen, multiply_widen, R, C)
+#define STRIDED_TILE(R, C) TILE_OF(strided_f32, WEIGHTS_F32, multiply_strided, R, C)
 #define REST_TILE(R, C) TILES_OF(rest, multiply_rest, R, C)
 TILES_6(PLAIN_TILE, 2)
 TILES_6(SPARSE_TILE, 2)
 TILES_6(DENSE_TILE, 2)
 TILES_6(WIDEN_TILE, 2)
+TILES_6(STRIDED_TILE, 2)
 TILES_6(REST_TILE, 2)
 TILES_3(PLAIN_TILE, 4)
 TILES_3(DENSE_TILE, 4)
+TILES_3(STRIDED_TILE, 4)
 TILES_3(REST_TILE, 4)
 #define PLAIN_ROW(R, C) TILE_ROW_OF(plain, R, C)
 #define SPARSE_ROW(R, C) TILE_ROW_OF(sparse, R, C)
 #define DENSE_ROW(R, C) TILE_ROW_OF(dense, R, C)
 #define WIDEN_ROW(R, C) TILE_ROW_OF(widen, R, C)
+#define STRIDED_ROW(R, C) [R] = {[WEIGHTS_F32] = strided_f32_##R##_##C},
 #define REST_ROW(R, C) TILE_ROW_OF(rest, R, C)
 static tile_fn *const tiles_2[][ROWS + 1][WEIGHT_KINDS] = {
-    [PLAIN] = {TILES_6(PLAIN_ROW, 2)}, [SPARSE] = {TILES_6(SPARSE_ROW, 2)},
-    [DENSE] = {TILES_6(DENSE_ROW, 2)}, [WIDEN] = {TILES_6(WIDEN_ROW, 2)},
-    [REST] = {TILES_6(REST_ROW, 2)},
+    [PLAIN] = {TILES_6(PLAIN_ROW, 2)},     [SPARSE] = {TILES_6(SPARSE_ROW, 2)},
+    [DENSE] = {TILES_6(DENSE_ROW, 2)},     [WIDEN] = {TILES_6(WIDEN_ROW, 2)},
+    [STRIDED] = {TILES_6(STRIDED_ROW, 2)}, [REST] = {TILES_6(REST_ROW, 2)},
 };
 static tile_fn *const tiles_4[][MID_ROWS + 1][WEIGHT_KINDS] = {
-    [PLAIN] = {TILES_3(PLAIN_ROW, 4)},
-    [SPARSE] = {TILES_3(DENSE_ROW, 4)},
-    [DENSE] = {TILES_3(DENSE_ROW, 4)},
+    [PLAIN] = {TILES_3(PLAIN_ROW, 4)}, [SPARSE] = {TILES_3(DENSE_ROW, 4)},
+    [DENSE] = {TILES_3(DENSE_ROW, 4)}, [STRIDED] = {TILES_3(STRIDED_ROW, 4)},
     [REST] = {TILES_3(REST_ROW, 4)},
 };
 
@@ -222,9 +229,10 @@ LANES int first_tile(enum weight_kind kind, float *acc, size_t ldacc, bool fresh
 {
     const int width = cols >= 32 && R <= MID_ROWS && wide == NULL ? 32 : 16;
     const size_t element = kind == WEIGHTS_F32 ? 4 : kind == WEIGHTS_F16 ? 2 : 1;
-    const int whole = ldx == (size_t)R ? K / STEPS * STEPS : 0;
-    enum beside beside = wide != NULL ? WIDEN : PLAIN;
-    if (wide == NULL && prefetch.step > 0)
+    const bool strided = kind == WEIGHTS_F32 && ldx == STRIDE && wide == NULL;
+    const int whole = strided || ldx == (size_t)R ? K / STEPS * STEPS : 0;
+    enum beside beside = wide != NULL ? WIDEN : strided ? STRIDED : PLAIN;
+    if (beside == PLAIN && prefetch.step > 0)
         beside = prefetch.step * STEPS / 2 <= 64 ? SPARSE : DENSE;
     if (whole > 0)
         tile_of(kind, beside, R, width)(acc, ldacc, fresh, x, ldx, w, ldw, whole, wide, prefetch);

@@ -425,7 +425,7 @@ static void tiles_against_portable(const struct kernels *k, const struct kernels
         for (int r = 0; r < R; r++)
             assert_true(same_float(packed[i * R + r], x[(size_t)r * ldx + (size_t)i]));
     assert_true(packed[R * K] == 0); /* nothing written past */
-    const size_t ldp = (size_t)R + (size_t)(K % 3);
+    const size_t ldp = (R + cols / 16) % 2 ? 64 : (size_t)R + (size_t)(K % 3);
     float *apart = floats((size_t)K * ldp);
     for (int i = 0; i < K; i++)
         memcpy(apart + (size_t)i * ldp, packed + i * R, (size_t)R * sizeof *apart);

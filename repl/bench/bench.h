@@ -8,13 +8,15 @@
 #include "repl/session/repl.h"
 #include "repl/terminal/table.h"
 
-enum { BENCH_ROUNDS = 5, BENCH_TEXTS = 16, BENCH_COLUMNS = 10 + N_PEERS };
+enum { BENCH_ROUNDS = 5, BENCH_TEXTS = 16, BENCH_COLUMNS = 10 + N_PEERS, BENCH_SIZES = 16 };
 
 struct bench {
     struct repl *repl;
     const char *file; /* a text for the tokenizer, NULL: none given */
-    bool sized;       /* training of batch x length, or of the sizes the bench has */
-    int batch, length;
+    struct bench_size {
+        int batch, length; /* windows of a training step, and their tokens */
+    } sizes[BENCH_SIZES];
+    int n_sizes; /* 0: those that the bench has */
     struct peers peers;
     /* Of the table: what a peer is compared in, the model and its precisions; 0: there is none. */
     int peer_columns[N_PEERS], model_column, weights_column, cache_column;

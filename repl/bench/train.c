@@ -160,11 +160,9 @@ static int bench_size(struct bench *b, struct drill *d)
 
 int bench_train(struct bench *b)
 {
-    static const struct {
-        int batch, length;
-        enum product_factors factors;
-    } sizes[] = {{4, 256, FACTORS_FLOAT32}, {1, 1024, FACTORS_FLOAT32}, {4, 256, FACTORS_BFLOAT16}};
-    enum { N_SIZES = sizeof sizes / sizeof *sizes };
+    static const struct bench_size usual[] = {{4, 256}, {1, 1024}, {4, 256}};
+    enum { N_USUAL = sizeof usual / sizeof *usual, ROUNDED = N_USUAL - 1 };
+    const bool sized = b->n_sizes > 0;
     const struct model *m = b->repl->model;
     const int n_ctx = m->config.n_ctx;
     struct weights weights;
@@ -174,14 +172,14 @@ int bench_train(struct bench *b)
     int rc = weights_init(&weights, m, NULL, DTYPE_F32, NULL);
     if (rc == 0)
         rc = optimizer_new(&optimizer, &adamw, weights_layout(&weights));
-    for (int i = 0; i < (b->sized ? 1 : N_SIZES) && rc == 0; i++) {
+    for (int i = 0; i < (sized ? b->n_sizes : N_USUAL) && rc == 0; i++) {
         struct drill d = {.weights = &weights, .optimizer = optimizer};
         step_config_init(&d.config);
-        d.config.batch = b->sized ? b->batch : sizes[i].batch;
-        d.config.length = b->sized ? b->length : sizes[i].length;
-        if (!b->sized && d.config.length > n_ctx)
+        d.config.batch = (sized ? b->sizes : usual)[i].batch;
+        d.config.length = (sized ? b->sizes : usual)[i].length;
+        if (!sized && d.config.length > n_ctx)
             d.config.length = n_ctx;
-        d.config.factors = sizes[i].factors;
+        d.config.factors = sized || i < ROUNDED ? FACTORS_FLOAT32 : FACTORS_BFLOAT16;
         if (!rounded(&d) || can_round(&d))
             rc = bench_size(b, &d);
     }

@@ -71,29 +71,52 @@ static int refuse_word(const char *word)
                    file_quote(word));
 }
 
+/* train=BATCHxLENGTH. */
+static bool is_size(const char *word, struct bench_size *size)
+{
+    char more;
+    return sscanf(word, "train=%dx%d%c", &size->batch, &size->length, &more) == 2;
+}
+
+static int add_size(struct bench *b, struct bench_size size)
+{
+    if (b->n_sizes == BENCH_SIZES)
+        return err_set(ERR_RANGE, "at most %d sizes of a training step at once", BENCH_SIZES);
+    b->sizes[b->n_sizes++] = size;
+    return 0;
+}
+
+static int set_file(struct bench *b, const char *file)
+{
+    if (b->file != NULL)
+        return err_set(ERR_RANGE, "give one text for the tokenizer: %s or %s", file_quote(b->file),
+                       file_quote(file));
+    b->file = file;
+    return 0;
+}
+
 /* Which are asked for, as bits; a word that is no name is the tokenizer's text. */
 static int choose_benches(struct bench *b, char *const *words, int n, unsigned *chosen)
 {
-    char more;
+    struct bench_size size;
+    int rc = 0;
     *chosen = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && rc == 0; i++) {
         int k = 0;
         while (k < N_BENCHES && strcmp(words[i], benches[k].name) != 0)
             k++;
         if (k < N_BENCHES)
             *chosen |= 1u << k;
-        else if (sscanf(words[i], "train=%dx%d%c", &b->batch, &b->length, &more) == 2)
-            b->sized = true;
-        else if (file_exists(words[i]))
-            b->file = words[i];
+        else if (is_size(words[i], &size))
+            rc = add_size(b, size);
         else
-            return refuse_word(words[i]);
+            rc = file_exists(words[i]) ? set_file(b, words[i]) : refuse_word(words[i]);
     }
-    if (b->sized)
+    if (b->n_sizes > 0)
         *chosen |= 1u << (N_BENCHES - 1);
     if (*chosen == 0)
         *chosen = (1u << N_BENCHES) - 1;
-    return 0;
+    return rc;
 }
 
 enum { MIN_AND_MAX = 1 << 3 | 1 << 4, SHARE_OF = 1 << 5 | 1 << 6 }; /* of bench_run's columns */

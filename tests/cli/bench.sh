@@ -5,10 +5,15 @@ rows=$("$PRATTLE" bench train=2x16 --model $MODEL --format csv 2>&1); is "traini
 is "its speed, its parts, and no more" \
     "what|training, 2 x 16|training, 2 x 16|matrices|attention|LayerNorm|activation|loss|optimizer|attention to optimizer|waits|rest" \
     "$(sed 's/^"*//; s/"*,[0-9m].*//; s/"$//; s/^ *//' <<<"$rows" | paste -sd'|')"
+has "several sizes are all measured" "training, 1 x 16|training, 2 x 8|" \
+    "$("$PRATTLE" bench train=1x16 train=2x8 --model $MODEL --format csv 2>&1 | grep -o "training, [12] x [0-9]*" | uniq | tr '\n' '|')"
 err=$("$PRATTLE" bench train=0x16 --model $MODEL 2>&1); is "a batch of none is refused" 1 $?
 has "and explained" "the micro-batch must be 1 sequence or more, not 0" "$err"
 err=$("$PRATTLE" bench train=1x4096 --model $MODEL 2>&1); is "a window beyond the context is refused" 1 $?
 has "with both numbers" "the sequence length is 4096" "$err"
+echo one >"$TMPDIR/one" && echo two >"$TMPDIR/two"
+err=$("$PRATTLE" bench "$TMPDIR/one" "$TMPDIR/two" --model $MODEL 2>&1); is "two texts are refused" 1 $?
+has "with both names" "give one text for the tokenizer: $TMPDIR/one or $TMPDIR/two" "$err"
 err=$("$PRATTLE" bench traim --model $MODEL 2>&1); is "no such bench" 1 $?
 has "and those there are" "start, train, train=BATCHxLENGTH" "$err"
 out=$("$PRATTLE" bench limits 2>&1)

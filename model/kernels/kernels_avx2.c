@@ -16,11 +16,12 @@
  * An instruction more in a step is felt there, most of all where the other thread of the core has
  * half of them: so steps come in fours, with nothing beside them that a tile does not need.
  */
-enum { ROWS = 6, MID_ROWS = 3, STEPS = 4, STRIDE = 64 };
+enum { ROWS = 6, MID_ROWS = 3, STEPS = 4 };
+enum { STRIDE = 64 }; /* floats between the rows of x in STRIDED: weights of a block of keys */
 /* What a tile does beside its sums: nothing; prefetch twice in STEPS steps, or twice in each; the
- * first and keep W in fp32. They take rows of x that follow each other (ldx == R); STRIDED, which
- * is plain, some of a block of 64 keys; REST takes any, and is also what is left of less than STEPS
- * steps. */
+ * first and keep W in fp32. They take rows of x that follow each other (ldx == R). STRIDED has
+ * ldx == STRIDE, W in fp32 and no prefetches. REST takes any x, and is also what is left of less
+ * than STEPS steps. */
 enum beside { PLAIN, SPARSE, DENSE, WIDEN, STRIDED, REST };
 
 /* Eight weights; scale is that of their columns in a block of Q8_0. */
@@ -261,7 +262,7 @@ LANES void multiply_panel(const enum weight_kind kind, float *acc, bool fresh, c
                           const char *next)
 {
     const size_t line = kind == WEIGHTS_Q8 ? 64 : panel_bytes(kind, 1); /* of a row of a panel */
-    const size_t half = (line + 127) / 128 * 64;
+    const size_t half = (line + 127) / 128 * 64; /* of a row, in whole cache lines */
     const char *next_2 = next + panel_bytes(kind, rows) / 2;
     const int n = kind == WEIGHTS_Q8 ? Q8_BLOCK : rows;
     __m256 sum[ROWS][8], scale[8] = {_mm256_setzero_ps()};

@@ -3,8 +3,8 @@
 /*
  * lanes.h in AVX2, FMA and F16C: sixteen floats in two registers.
  *
- * A store with a mask takes ten times as long as one without on Zen, so sixteen lanes never have
- * one; the branch is predicted.
+ * A store with a mask takes ten cycles or more on Zen 3, so sixteen lanes are loaded, kept and
+ * stored without one; the branch is predicted.
  */
 #include "model/kernels/lanes_define.h"
 #include "model/kernels/lanes_fold.h"

@@ -10,7 +10,7 @@
  *           row tile: the first widens the part to fp32 into `strip`, the others read strip,
  *           unless there are so few that each converts W itself (widen_tiles)
  *
- * strip fits the first-level cache; while it is in use, the tiles prefetch the next part. With
+ * strip stays in the first two caches; while it is in use, the tiles prefetch the next part. With
  * many tiles the group lets packed x come from the second-level cache; the sums of a group wait in
  * `acc` between the parts of K, which does not change their order.
  *

@@ -23,19 +23,21 @@ static inline enum epilogue epilogue_activation(enum activation a)
 }
 
 enum { TILE_MAX_ROWS = 16 };
-enum { STRIP_FLOATS = 12288 }; /* of a strip [part,tile_cols], 48 KiB */
+/* The most that a strip [part,tile_cols] of W has, and a block [part,block_cols] of such strips. */
+enum { STRIP_FLOATS = 12288, BLOCK_FLOATS = 98304 };
 
 struct matrix_kernels {
     int tile_rows;   /* rows of the largest tile, at most TILE_MAX_ROWS */
     int tile_cols;   /* its columns, 16 or 32 */
-    int part;        /* rows of W that tiles go down at once, where it is packed or widened */
-    int block_cols;  /* of a product whose factors are packed (product.h): columns at once */
+    int part;        /* rows of W that several tiles go down at once, a multiple of 32 */
+    int block_cols;  /* columns of B that product.c packs at once, a multiple of tile_cols */
     int wide_rows;   /* with at most so many rows, tiles of 64 columns are faster */
     int few_rows;    /* up to so many rows, a product with weights in memory waits for these */
     int widen_tiles; /* with fewer row tiles than this, each converts binary16 itself; of more, the
                         first widens it to fp32 for the others */
     bool hardware_prefetch; /* the processor itself fetches a long run of memory as fast as with
-                               prefetches, or faster: of these only so many are under way at once */
+                               prefetches, or faster, unless it is in Q8_0: of prefetches only so
+                               many are under way at once */
 
     /*
      * One tile of a product: for k ascending, acc[r][n] = fma(x[k][r], W[k][n], acc[r][n]).

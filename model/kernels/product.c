@@ -25,10 +25,12 @@
 
 #include <string.h>
 
-/* What is packed at once in bfloat16, PART counting four bytes of k; and room for any factors. */
+/* In bfloat16 a block has so many rows of A and columns of B, and PART floats of k. */
 enum { ROWS = 1024, COLS = 256, PART = 384 };
-enum { PACKED_FLOATS = ROWS * PART, BLOCK_FLOATS = COLS * PART, WIDEST_STRIP = 32 };
+enum { PACKED_FLOATS = ROWS * PART, WIDEST_STRIP = 32 };
 enum { LINE = 16 /* floats */, ROWS_AHEAD = 4 };
+
+_Static_assert(COLS *PART <= BLOCK_FLOATS, "a block of B in bfloat16 fits its scratch");
 
 struct product_work {
     const struct matrix_kernels *kernels;

@@ -10,13 +10,16 @@
 
 enum { BENCH_ROUNDS = 5, BENCH_TEXTS = 16, BENCH_COLUMNS = 10 + N_PEERS, BENCH_SIZES = 16 };
 
+/* Windows of a training step, and their tokens. */
+struct bench_size {
+    int batch, length;
+};
+
 struct bench {
     struct repl *repl;
-    const char *file; /* a text for the tokenizer, NULL: none given */
-    struct bench_size {
-        int batch, length; /* windows of a training step, and their tokens */
-    } sizes[BENCH_SIZES];
-    int n_sizes; /* 0: those that the bench has */
+    const char *file;                     /* a text for the tokenizer, NULL: none given */
+    struct bench_size sizes[BENCH_SIZES]; /* n_sizes; 0: those that the bench has */
+    int n_sizes;
     struct peers peers;
     /* Of the table: what a peer is compared in, the model and its precisions; 0: there is none. */
     int peer_columns[N_PEERS], model_column, weights_column, cache_column;

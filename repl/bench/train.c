@@ -160,8 +160,12 @@ static int bench_size(struct bench *b, struct drill *d)
 
 int bench_train(struct bench *b)
 {
-    static const struct bench_size usual[] = {{4, 256}, {1, 1024}, {4, 256}};
-    enum { N_USUAL = sizeof usual / sizeof *usual, ROUNDED = N_USUAL - 1 };
+    static const struct {
+        struct bench_size size;
+        enum product_factors factors;
+    } usual[] = {
+        {{4, 256}, FACTORS_FLOAT32}, {{1, 1024}, FACTORS_FLOAT32}, {{4, 256}, FACTORS_BFLOAT16}};
+    enum { N_USUAL = sizeof usual / sizeof *usual };
     const bool sized = b->n_sizes > 0;
     const struct model *m = b->repl->model;
     const int n_ctx = m->config.n_ctx;
@@ -175,11 +179,12 @@ int bench_train(struct bench *b)
     for (int i = 0; i < (sized ? b->n_sizes : N_USUAL) && rc == 0; i++) {
         struct drill d = {.weights = &weights, .optimizer = optimizer};
         step_config_init(&d.config);
-        d.config.batch = (sized ? b->sizes : usual)[i].batch;
-        d.config.length = (sized ? b->sizes : usual)[i].length;
+        const struct bench_size size = sized ? b->sizes[i] : usual[i].size;
+        d.config.batch = size.batch;
+        d.config.length = size.length;
         if (!sized && d.config.length > n_ctx)
             d.config.length = n_ctx;
-        d.config.factors = sized || i < ROUNDED ? FACTORS_FLOAT32 : FACTORS_BFLOAT16;
+        d.config.factors = sized ? FACTORS_FLOAT32 : usual[i].factors;
         if (!rounded(&d) || can_round(&d))
             rc = bench_size(b, &d);
     }

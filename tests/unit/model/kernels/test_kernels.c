@@ -141,6 +141,10 @@ static void test_tables(void **state)
             k->training.dot);
         assert_in_range(k->matrix.tile_rows, 1, TILE_MAX_ROWS);
         assert_true(k->matrix.tile_cols == 16 || k->matrix.tile_cols == 32);
+        assert_in_range(k->matrix.part, 32, STRIP_FLOATS / k->matrix.tile_cols);
+        assert_in_range(k->matrix.block_cols, 1, BLOCK_FLOATS / k->matrix.part);
+        assert_int_equal(k->matrix.part % 32, 0);
+        assert_int_equal(k->matrix.block_cols % k->matrix.tile_cols, 0);
     }
     assert_ok(kernels_select("auto"));
     assert_string_equal(kernels_name(), as_wished());
@@ -407,7 +411,7 @@ static void test_halves(void **state)
 
 /* Every R of every table, K and columns of many sizes, both kinds, packed by the table itself. */
 static void tiles_against_portable(const struct kernels *k, const struct kernels *p, enum fill fill,
-                                   int R, int K, int cols)
+                                   int R, int K, int cols, size_t ldp)
 {
     const size_t ldw = (size_t)cols + (random_bits() % 2 ? 0 : 16), ldacc = (size_t)cols + 3;
     const size_t ldx = (size_t)K + 1;
@@ -425,7 +429,6 @@ static void tiles_against_portable(const struct kernels *k, const struct kernels
         for (int r = 0; r < R; r++)
             assert_true(same_float(packed[i * R + r], x[(size_t)r * ldx + (size_t)i]));
     assert_true(packed[R * K] == 0); /* nothing written past */
-    const size_t ldp = (R + cols / 16) % 2 ? 64 : (size_t)R + (size_t)(K % 3);
     float *apart = floats((size_t)K * ldp);
     for (int i = 0; i < K; i++)
         memcpy(apart + (size_t)i * ldp, packed + i * R, (size_t)R * sizeof *apart);
@@ -490,10 +493,12 @@ static void test_tiles(void **state)
     EACH_TABLE(k)
     for (int R = 1; R <= k->matrix.tile_rows; R++)
         for (size_t i = 0; i < sizeof Ks / sizeof *Ks; i++)
-            for (int cols = 16; cols <= 112; cols += cols == 64 ? 48 : 16)
-                tiles_against_portable(k, kernels_nth(0),
-                                       (enum fill)((size_t)R + i + (size_t)cols / 16) % N_FILLS, R,
-                                       Ks[i], cols);
+            for (int cols = 16; cols <= 112; cols += cols == 64 ? 48 : 16) {
+                const enum fill fill = (enum fill)((size_t)R + i + (size_t)cols / 16) % N_FILLS;
+                tiles_against_portable(k, kernels_nth(0), fill, R, Ks[i], cols,
+                                       (size_t)(R + Ks[i] % 3));
+                tiles_against_portable(k, kernels_nth(0), fill, R, Ks[i], cols, 64);
+            }
 }
 
 static void test_panel_rows(void **state)
@@ -727,7 +732,8 @@ static void test_linear(void **state)
                   {65, 65, 17},  {48, 100, 30}, {300, 160, 45}, {520, 321, 7}, {257, 33, 29},
                   {16, 70, 300}, {513, 40, 16}, {400, 200, 40}, {24, 700, 1},  {40, 130, 257},
                   {24, 700, 1},  {40, 352, 1},  {40, 352, 1},   {9, 96, 1},    {70, 130, 1},
-                  {33, 160, 1},  {20, 352, 2},  {20, 352, 3},   {20, 64, 4}};
+                  {33, 160, 1},  {20, 352, 2},  {20, 352, 3},   {20, 64, 4},   {1603, 70, 20},
+                  {801, 90, 3}};
     for (int threads = 1; threads <= 5; threads++) {
         assert_ok(par_open(threads, false));
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)

@@ -424,7 +424,7 @@ void kernels_avx2_fill(struct kernels *k)
                                         .block_cols = 64,
                                         .wide_rows = MID_ROWS,
                                         .few_rows = ROWS,
-                                        .widen_tiles = 2,
+                                        .widen_tiles = __builtin_cpu_is("amd") ? 7 : 2,
                                         .hardware_prefetch = hardware_prefetch(),
                                         .tile_f16 = tile_f16,
                                         .tile_f32 = tile_f32,

@@ -335,16 +335,16 @@ static bool has_lasted(double *since_s, bool is, int seconds)
 
 /* A rank that is stopped may keep mpirun from its end, and a host that is gone for good. Where
  * ranks ended as they began to talk to it, mpirun at times waits for a lock of its PMIx once all is
- * over.
+ * over. Of none that was lost it is given longer: others may have much to release.
  */
 static void end_in_time(struct launched *l)
 {
-    enum { PATIENCE_S = 15, SHORT_S = 3, AT_ONCE = 3 /* interrupts */ };
+    enum { LONG_S = 30, PATIENCE_S = 15, SHORT_S = 3, AT_ONCE = 3 /* interrupts */ };
     const struct launcher_notes *k = &l->notes;
     const bool is_late =
         has_lasted(&l->over_s, k->over || k->ended, k->end.silent ? SHORT_S : PATIENCE_S);
     if (has_lasted(&l->last_s, k->last || l->interrupts >= AT_ONCE, SHORT_S) ||
-        (is_late && k->told))
+        (is_late && k->told) || has_lasted(&l->over_s, k->ended, LONG_S))
         kill(l->pid, SIGKILL);
 }
 

@@ -59,6 +59,15 @@ END
 is "an mpirun that stays when all is over is ended" "rank 1 (there) was lost: killed by signal 9
 1" "$(PATH=$TMPDIR/bin:$PATH one asked replicas=2 2>&1; echo $?)"
 
+# The same where all ended well; it has half a minute, and is looked at below.
+cat >bin/mpirun <<END
+#!/bin/sh
+trap "" TERM USR1
+$(command -v mpirun) "\$@"
+exec sleep 1000
+END
+STEPS=1 PATH=$TMPDIR/bin:$PATH one "$TMPDIR/well" replicas=2 >well.log 2>&1 & well=$!
+
 # loadable FOLDER: whether its newest checkpoint is whole.
 loadable() { "$PRATTLE" train resume "$1" budget_hours=1e-9 replicas=1 2>&1 | tail -n 3; }
 
@@ -114,6 +123,10 @@ has "  with what is left" "train resume $TMPDIR/rank\` continues from the newest
 for folder in prompt mpirun rank; do
     has "  which is whole ($folder)" "[finished at step" "$(loadable $folder)"
 done
+
+wait $well
+is "an mpirun that stays though all ended well is ended too" "0 0" "$? $(gone "$TMPDIR/well")"
+has "  and the run has its result" "[finished at step 1;" "$(cat well.log)"
 
 # The folder of all mpiruns is there for the next, which may begin while a last one is cleaned up after.
 top=$(mpirun --quiet -np 1 sh -c 'echo $OMPI_MCA_orte_top_session_dir')

@@ -320,12 +320,26 @@ static int resume_folder(struct repl *r, const char *folder, struct beginning *b
 static int resume_latest(struct repl *r, struct beginning *b)
 {
     char *folder = NULL, shown[SHOWN];
+    if (r->last_paused && !run_folder_has_checkpoint(r->last_run))
+        return err_set(ERR_MISSING,
+                       "the run in %s was stopped before its first checkpoint: begin it anew, or "
+                       "name another: `:train resume FOLDER`",
+                       file_show(shown, sizeof shown, r->last_run));
     if (repl_latest_run(r, true, &folder) != 0)
         return err_set(ERR_MISSING,
                        "which run? " RUNS_FOLDER
                        " has none with a checkpoint; `:train resume FOLDER` names one");
     wrap_say(stdout, term_dim(stdout), "[%s]", file_show(shown, sizeof shown, folder));
     int rc = resume_folder(r, folder, b);
+    mem_free(folder);
+    return rc;
+}
+
+/* That of the run in memory, which it is saved in first. */
+static int resume_own_folder(struct repl *r, struct beginning *b)
+{
+    char *folder = mem_strdup(run_path(r->run));
+    const int rc = folder == NULL ? ERR_NOMEM : resume_folder(r, folder, b);
     mem_free(folder);
     return rc;
 }
@@ -354,6 +368,8 @@ static int resume_any(struct repl *r, struct beginning *b)
     }
     if (r->run == NULL)
         return resume_latest(r, b);
+    if (run_change_opens(r->run, b->words, b->n))
+        return resume_own_folder(r, b);
     int rc = run_look_in(r->run, data_dir(r));
     return rc == 0 ? run_change(r->run, b->words, b->n) : rc;
 }

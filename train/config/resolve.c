@@ -146,16 +146,17 @@ static int refuse_blocks(const struct run_config *c)
 }
 
 /* Of global_batch_size and gradient_accumulation the one given later decides; given
- * together they must agree. */
+ * together they must agree. What an earlier call has made of them stays. */
 static int resolve_batches(struct run_config *c)
 {
     struct training_section *t = &c->training;
     int64_t micro = t->micro_batch_size, accumulation = t->gradient_accumulation;
     int of_global = t->global_batch_size == 0 ? 0 : SOURCE_OF(c, training.global_batch_size);
     int of_accumulation = accumulation == 0 ? 0 : SOURCE_OF(c, training.gradient_accumulation);
-    if (of_global == 0 && of_accumulation == 0)
+    const bool neither = of_global == 0 && of_accumulation == 0;
+    if (neither)
         accumulation = 1;
-    if (of_global > of_accumulation) {
+    if (of_global > of_accumulation || (neither && t->global_batch_size != 0)) {
         if (run_config_batches_follow(c))
             micro = t->micro_batch_size = run_config_micro_for(c, 1);
         if (t->global_batch_size % micro != 0) {

@@ -132,6 +132,26 @@ int run_look_in(struct run *r, const char *data_dir)
     return run_config_look_in(&r->config, data_dir);
 }
 
+/* What is built into a run in memory. */
+static int check_built(const struct run_config *was, const struct run_config *is)
+{
+    return check_rows(was, is, RUN_HOLDS_FROM_STEP,
+                      "to change it, open the run again: `:train resume FOLDER`");
+}
+
+bool run_change_opens(const struct run *r, char *const *words, int n)
+{
+    struct run_config fresh;
+    if (run_config_copy(&fresh, &r->config) != 0)
+        return false;
+    const bool opens = run_config_words(&fresh, words, n) == 0 &&
+                       run_check_change(&r->config, &fresh) == 0 &&
+                       check_built(&r->config, &fresh) == ERR_MISMATCH;
+    run_config_release(&fresh);
+    err_clear();
+    return opens;
+}
+
 int run_change(struct run *r, char *const *words, int n)
 {
     struct run_config fresh;
@@ -140,8 +160,7 @@ int run_change(struct run *r, char *const *words, int n)
         return rc;
     if ((rc = run_config_words(&fresh, words, n)) == 0 &&
         (rc = run_check_change(&r->config, &fresh)) == 0 &&
-        (rc = check_rows(&r->config, &fresh, RUN_HOLDS_FROM_STEP,
-                         "to change it, open the run again: `:train resume FOLDER`")) == 0)
+        (rc = check_built(&r->config, &fresh)) == 0)
         rc = run_config_resolve(&fresh, &r->model->config);
     if (rc == 0)
         rc = run_check_reports(&fresh);

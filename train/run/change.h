@@ -3,6 +3,8 @@
 /*
  * Which settings of a run may change once it has begun.
  */
+#include <stdbool.h>
+
 struct run;
 struct run_config;
 
@@ -10,6 +12,9 @@ struct run_config;
  * setting is built into a run in memory (RUN_HOLDS_FROM_RESUME). ERR_MISSING, ERR_RANGE: as
  * run_check_reports. */
 int run_change(struct run *r, char *const *words, int n);
+/* Whether that would be refused for a setting that is built in alone: the run, saved and opened
+ * again, can have it. */
+bool run_change_opens(const struct run *r, char *const *words, int n);
 /* As run_config_look_in. */
 int run_look_in(struct run *r, const char *data_dir);
 /* ERR_MISMATCH names a setting that differs and must not (RUN_HOLDS_FROM_NEW_RUN), such as the

@@ -638,6 +638,55 @@ static void lengths_follow(void **state)
 }
 
 /* Every preset reads, is described, has a legal model and resolves, wherever its vocabulary is. */
+/* What a pause goes on with is resolved anew (run_change). */
+static void assert_stays_resolved(struct run_config *c, const struct config *shape)
+{
+    const struct setting *row;
+    struct run_config once;
+    assert_ok(run_config_copy(&once, c));
+    assert_ok(run_config_resolve(c, shape));
+    for (int i = 0; (row = settings_table_at(&run_table, i)) != NULL; i++) {
+        struct buf was = {0}, is = {0};
+        if (row->type == SETTING_SHORTHAND)
+            continue;
+        assert_ok(setting_format(row, &once, &was));
+        assert_ok(setting_format(row, c, &is));
+        if (strcmp(buf_text(&was), buf_text(&is)) != 0)
+            fail_msg("%s: %s %s becomes %s", once.name == NULL ? "no preset" : once.name, row->name,
+                     buf_text(&was), buf_text(&is));
+        buf_release(&was);
+        buf_release(&is);
+    }
+    run_config_release(&once);
+}
+
+static void what_is_resolved_stays(void **state)
+{
+    static const char *const given[][2] = {
+        {"gradient_blocks=2", NULL},
+        {"gradient_blocks=4", NULL},
+        {"gradient_blocks=4", "replicas=2"},
+        {"gradient_blocks=3", "global_batch_size=6"},
+        {"gradient_blocks=2", "gradient_accumulation=2"},
+        {"gradient_blocks=2", "phased=on"},
+        {"micro_batch_size=3", NULL},
+        {"micro_batch_size=3", "gradient_accumulation=2"},
+        {"learning_rate=auto", "precision=float16"},
+        {"min_learning_rate=1e-3", "learning_rate=1e-4"},
+    };
+    struct config shape;
+    config_init(&shape);
+    (void)state;
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        struct run_config c;
+        assert_ok(run_config_init(&c));
+        assert_ok(words(&c, given[i][0], given[i][1]));
+        assert_ok(run_config_resolve(&c, &shape));
+        assert_stays_resolved(&c, &shape);
+        run_config_release(&c);
+    }
+}
+
 static void presets_are_legal(void **state)
 {
     (void)state;
@@ -658,6 +707,7 @@ static void presets_are_legal(void **state)
         assert_ok(run_config_show(&c, 0, &shown));
         assert_ok(run_config_plan(&c, &shape, DTYPE_F16, 0, 0, &plan));
         assert_non_null(strstr(buf_text(&plan), "total"));
+        assert_stays_resolved(&c, &shape);
         buf_release(&plan);
         buf_release(&shown);
         run_config_release(&c);
@@ -1017,6 +1067,7 @@ int main(void)
         TEST(dropout_has_one_name_for_all),
         TEST(scales_follow_the_precision),
         TEST(lengths_follow),
+        TEST(what_is_resolved_stays),
         TEST(presets_are_legal),
         TEST(narrow_columns_align),
         TEST(what_is_shown_fits),

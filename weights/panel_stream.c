@@ -6,6 +6,7 @@
 #include "weights/panel_file.h"
 #include "weights/panel_make.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* ---- the plan ---- */
@@ -34,6 +35,20 @@ static uint64_t weights_room(const struct params *p, const struct load_memory *m
     return room > other ? room - other : 0;
 }
 
+/* ERR_NOMEM as set, and what `memory` would have to be, where that is less than the machine has. */
+static int say_least(const struct params *p, const struct load_memory *m)
+{
+    const struct layer_stream_plan least = layer_stream_least(p);
+    const uint64_t more = other_bytes(p) + least.kept_bytes + least.slot_bytes;
+    const double gb = ceil((double)(mem_resident_bytes() + more) / 1e7 + 1) / 100;
+    if (m->limit_bytes == 0 || more > mem_room_bytes())
+        return ERR_NOMEM;
+    char *why = mem_strdup(err_text());
+    const int rc = err_set(ERR_NOMEM, "%s; with all else: memory=%.2f", why == NULL ? "" : why, gb);
+    mem_free(why);
+    return rc;
+}
+
 int panel_stream_plan(struct layer_stream_plan *out, const struct params *p,
                       const struct load_memory *m)
 {
@@ -44,9 +59,11 @@ int panel_stream_plan(struct layer_stream_plan *out, const struct params *p,
     const uint64_t room = m->phased == PHASED_OFF ? UINT64_MAX : weights_room(p, m);
     if (m->phased == PHASED_ON) {
         *out = layer_stream_least(p);
-        return out->slot_bytes <= room ? 0 : layer_stream_plan(out, p, room);
+        if (out->slot_bytes <= room)
+            return 0;
     }
-    return layer_stream_plan(out, p, room);
+    const int rc = layer_stream_plan(out, p, room);
+    return rc == ERR_NOMEM ? say_least(p, m) : rc;
 }
 
 /* ---- loading ---- */

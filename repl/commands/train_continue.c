@@ -123,7 +123,7 @@ static int pause_for_prompt(struct repl *r)
         return rc;
     else if (run_step(r->run) > 0)
         report_paused(r);
-    return err_set(ERR_INTERRUPTED, "paused");
+    return err_set(ERR_INTERRUPTED, PROCESSES_PAUSED);
 }
 
 /* This process is about to end, as another is lost: what is whole here is kept. */
@@ -176,11 +176,11 @@ int train_continue(struct repl *r, bool shell)
     int rc = repl_device(r);
     if (rc != 0)
         return rc;
-    if (r->interactive)
-        term_hush(true);
-    const int64_t begun = run_step(r->run);
     if (world_rank() > 0)
         return run_go(r->run);
+    const int64_t begun = run_step(r->run);
+    if (r->interactive)
+        term_hush(true);
     rc = go_watched(r);
     progress_wipe();
     term_hush(false);

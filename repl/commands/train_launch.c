@@ -172,7 +172,7 @@ static void release_words(struct word_list *l)
 /* ---- afterwards ---- */
 
 /* Ranks that were lost leave their checkpoints. */
-static int explain_loss(int rc, const char *folder)
+static int explain_loss(int rc, const char *folder, bool lost)
 {
     char word[256];
     char *why = mem_strdup(err_text());
@@ -180,7 +180,7 @@ static int explain_loss(int rc, const char *folder)
         err_set(rc, "%s; `:train resume %s` continues from the newest checkpoint", why,
                 file_word(word, sizeof word, folder));
     else if (why != NULL)
-        err_set(rc, "%s", why);
+        err_set(rc, lost ? "%s; there is no checkpoint" : "%s", why);
     mem_free(why);
     return rc;
 }
@@ -256,8 +256,9 @@ int train_launch(struct repl *r, const struct run_config *c, char *const *words,
         rc = launch_once(r, c, words, n, shell, &again, trace, &end);
     while (rc != 0 && restart_plan(&again, c, &end));
     if (rc == ERR_IO && !end.ran)
-        explain_loss(rc, again.folder);
-    if (rc == ERR_INTERRUPTED && (!end.ran || (!shell && !run_folder_has_checkpoint(again.folder))))
+        explain_loss(rc, again.folder, end.lost);
+    const bool told = shell || (end.paused && run_folder_has_checkpoint(again.folder));
+    if (rc == ERR_INTERRUPTED && (!end.ran || !told))
         say_stopped(r, again.folder, shell);
     repl_note_run(r, again.folder, rc == ERR_INTERRUPTED);
     if (!shell && !signals_leaving())

@@ -242,5 +242,6 @@ int launcher_notes_end(struct launcher_notes *l, int status, int interrupts)
     l->end.ran = true;
     sentence += *sentence == ' ';
     sentence[strcspn(sentence, "\r\n")] = '\0';
+    l->end.paused = strcmp(sentence, PROCESSES_PAUSED) == 0;
     return code == 0 ? 0 : err_set((int)code, "%s", sentence);
 }

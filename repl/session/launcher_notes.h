@@ -11,6 +11,7 @@
 
 struct launcher_end {
     bool ran;    /* rank 0 has said how it ended */
+    bool paused; /* and before, where it has paused */
     bool lost;   /* a process, which ended them all */
     bool silent; /* that is all that is known of it: its host may be gone */
     int rank;    /* that one; -1: mpirun, or where it is silent a host, whose name may be "" */

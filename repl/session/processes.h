@@ -14,6 +14,8 @@
 #define PROCESSES_FOR "PRATTLE_LAUNCHED_FOR"
 /* Begins what such a rank 0 says of its end, which is its last output. */
 enum { PROCESSES_END = '\x1e' };
+/* Its sentence, where it has shown that the run paused, or has no step to show. */
+#define PROCESSES_PAUSED "paused"
 /* Begins a line on standard error of a rank that prattle has launched, of another that is lost:
  * "RANK N HOST REASON" (parallel/loss.h); and of rank 0, what comes of it: "saved STEP", -1:
  * nothing. */

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <langinfo.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -218,17 +220,48 @@ void term_write(const char *bytes, size_t n)
     }
 }
 
+/* What the terminal was like before it was hushed. */
+static struct termios unhushed;
+static bool hushed;
+
+static void set_echo(bool on)
+{
+    struct termios t = unhushed;
+    if (!on)
+        t.c_lflag &= ~(tcflag_t)ECHO;
+    tcsetattr(STDIN_FILENO, TCSANOW, &t);
+}
+
+/* Ctrl-Z leaves the shell a terminal that echoes, and once this program has it again, it does not.
+ * In the background, changing it would stop the program once more. */
+static void stop_unhushed(int sig)
+{
+    const int was = errno;
+    sigset_t this;
+    set_echo(true);
+    signal(sig, SIG_DFL);
+    raise(sig);
+    sigemptyset(&this);
+    sigaddset(&this, sig);
+    pthread_sigmask(SIG_UNBLOCK, &this, NULL); /* here it stops, and goes on */
+    pthread_sigmask(SIG_BLOCK, &this, NULL);
+    signal(sig, stop_unhushed);
+    if (tcgetpgrp(STDIN_FILENO) == getpgrp())
+        set_echo(false);
+    errno = was;
+}
+
 void term_hush(bool on)
 {
-    static struct termios before;
-    static bool hushed;
-    struct termios t;
-    if (on && !hushed && tcgetattr(STDIN_FILENO, &before) == 0) {
-        t = before;
-        t.c_lflag &= ~(tcflag_t)ECHO;
-        hushed = tcsetattr(STDIN_FILENO, TCSANOW, &t) == 0;
+    static void (*stop)(int);
+    if (on && !hushed && tcgetattr(STDIN_FILENO, &unhushed) == 0) {
+        hushed = true;
+        set_echo(false);
+        if ((stop = signal(SIGTSTP, stop_unhushed)) == SIG_IGN)
+            signal(SIGTSTP, SIG_IGN);
     } else if (!on && hushed) {
-        tcsetattr(STDIN_FILENO, TCSANOW, &before);
+        signal(SIGTSTP, stop);
+        set_echo(true);
         hushed = false;
     }
 }

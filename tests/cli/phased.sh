@@ -52,6 +52,8 @@ refused() { has "$1" "$2" "$("$PRATTLE" "${@:3}" 2>&1)"; }
 width=$("$PRATTLE" model bundled | sed -n 's/.* width \([0-9]*\),.*/\1/p')
 refused "memory that holds no layer" "there is memory for 0 MB of weights, but 3 layers of $(((24 * width * width + 500000) / 1000000)) MB at a time and what is outside them need " \
     bundled --memory 0.001 -p x
+least=$("$PRATTLE" bundled --memory 0.001 -p x 2>&1 | sed -n 's/.*; with all else: memory=//p')
+is "  and what it takes does" "some words" "$("$PRATTLE" bundled --memory "$least" --seed 5 -n 4 -p "Once upon a time" 2>/dev/null | sed 's/.*[a-z].*/some words/')"
 refused "training" "needs all weights in memory, and some layers are read from disk at each pass; phased=off loads all of them" \
     train finetune data="$work/prompts" steps=1 sequence_length=8 folder="$work/run" --model "$work/model" --phased on
 (ulimit -f 1000; run on) >"$work/out" 2>&1

@@ -56,7 +56,7 @@ mpirun noticed that process rank 1 with PID 0 on node there exited on signal 9 (
 $rule" >&2
 exec sleep 1000
 END
-is "an mpirun that stays when all is over is ended" "rank 1 (there) was lost: killed by signal 9
+is "an mpirun that stays when all is over is ended" "rank 1 (there) was lost: killed by signal 9; there is no checkpoint
 1" "$(PATH=$TMPDIR/bin:$PATH one asked replicas=2 2>&1; echo $?)"
 
 # The same where all ended well; it has half a minute, and is looked at below.

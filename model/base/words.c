@@ -1,5 +1,6 @@
 #include "model/base/words.h"
 
+#include "model/base/buf.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
@@ -94,6 +95,61 @@ void words_release(struct words *w)
         mem_free(w->list[i].bytes);
     mem_free(w->list);
     *w = (struct words){0};
+}
+
+/* The length of the quoted part at the front of text [n]; 0: there is none. */
+static size_t quoted_length(const char *text, size_t n)
+{
+    size_t at = 1;
+    if (n < 2 || (*text != '"' && *text != '\''))
+        return 0;
+    while (at < n && text[at] != *text)
+        at += text[at] == '\\' && *text == '"' ? 2 : 1;
+    return at < n ? at + 1 : 0;
+}
+
+static size_t skip_spaces(const char *text, size_t at, size_t n)
+{
+    while (at < n && text[at] == ' ')
+        at++;
+    return at;
+}
+
+/* Words between quotes, with an escape before each comma of theirs. */
+static int add_unquoted(struct buf *out, const char *inner, size_t n)
+{
+    int rc = out->n > 0 ? buf_char(out, ',') : 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        const size_t step = inner[i] == '\\' && i + 1 < n ? 2 : 1;
+        if (inner[i] == ',')
+            rc = buf_char(out, '\\');
+        if (rc == 0)
+            rc = buf_add(out, inner + i, step);
+        i += step - 1;
+    }
+    return rc;
+}
+
+int words_unquote(char **out, const char *text, size_t n)
+{
+    struct buf list = {0};
+    size_t at = 0, words = 0, length;
+    int rc = 0;
+    *out = NULL;
+    for (bool more = true; more && rc == 0; words++) {
+        if ((length = quoted_length(text + at, n - at)) == 0)
+            break;
+        rc = add_unquoted(&list, text + at + 1, length - 2);
+        at = skip_spaces(text, at + length, n);
+        more = at < n && text[at] == ',';
+        if (rc == 0 && !more && quoted_length(text + at, n - at) > 0)
+            rc = err_set(ERR_RANGE, "a comma is missing between words in quotes");
+        at = more ? skip_spaces(text, at + 1, n) : at;
+    }
+    if (rc == 0 && at == n && words > 1 && (*out = mem_strdup(buf_text(&list))) == NULL)
+        rc = ERR_NOMEM;
+    buf_release(&list);
+    return rc;
 }
 
 int words_check(const char *name, const char *text)

@@ -21,6 +21,9 @@ struct words {
  */
 int words_parse(struct words *out, const char *text);
 void words_release(struct words *w);
+/* Of words in quotes with commas between, `"a", "b"`, fresh text for words_parse; NULL where text
+ * [n] is not several of them. ERR_RANGE: a comma is missing. */
+int words_unquote(char **out, const char *text, size_t n);
 /* Check that words_parse accepts text: 0, or its error with "name: " in front. */
 int words_check(const char *name, const char *text);
 

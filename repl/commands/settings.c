@@ -202,20 +202,45 @@ static bool names_another(const char *value)
     return false;
 }
 
+/* Where the quoted part that begins at p ends; p itself where nothing closes it, as in "don't". */
+static const char *skip_quoted(const char *p)
+{
+    const char *at = p + 1;
+    while (*at != '\0' && *at != *p)
+        at += *at == '\\' && *p == '"' && at[1] != '\0' ? 2 : 1;
+    return *at == *p ? at : p;
+}
+
+/* text [n] as the setting takes it: without quotes around all of it, or around words of a list. */
+static int take_value(char **out, const struct setting *o, const char *text, size_t n)
+{
+    *out = NULL;
+    int rc = o->texts ? words_unquote(out, text, n) : 0;
+    if (rc != 0)
+        return err_wrap("%s", o->name);
+    if (*out != NULL)
+        return 0;
+    if (n >= 2 && (*text == '"' || *text == '\'') && skip_quoted(text) == text + n - 1)
+        text++, n -= 2;
+    *out = n == 0 && o->type == SETTING_SHORTHAND ? mem_strdup("on")
+                                                  : mem_sprintf("%.*s", (int)n, text);
+    return *out == NULL ? ERR_NOMEM : 0;
+}
+
 /* text [n] is what follows a setting's name: nothing shows it. */
 static int set_or_show(struct repl *r, const struct setting *o, const char *text, size_t n)
 {
+    char *value;
     while (n > 0 && strchr(" \t\n", text[n - 1]) != NULL)
         n--;
     if (n == 0 && o->type != SETTING_SHORTHAND) {
         show_setting(r, o);
         return 0;
     }
-    if (n >= 2 && (*text == '"' || *text == '\'') && text[n - 1] == *text)
-        text++, n -= 2;
-    char *value = n == 0 && o->type == SETTING_SHORTHAND ? mem_strdup("on")
-                                                         : mem_sprintf("%.*s", (int)n, text);
-    int rc = value == NULL ? ERR_NOMEM : change_setting(r, o, value);
+    int rc = take_value(&value, o, text, n);
+    if (rc != 0)
+        return rc;
+    rc = change_setting(r, o, value);
     char *why = rc == ERR_RANGE && names_another(value) ? mem_strdup(err_text()) : NULL;
     if (why != NULL)
         err_set(rc, "%s; several settings at once: `:set NAME=VALUE NAME=VALUE`", why);
@@ -252,15 +277,6 @@ static void say_meant(const struct repl *r, const struct setting *o)
     buf_release(&value);
 }
 
-/* Where the quoted part that begins at p ends; p itself where nothing closes it, as in "don't". */
-static const char *skip_quoted(const char *p)
-{
-    const char *at = p + 1;
-    while (*at != '\0' && *at != *p)
-        at += *at == '\\' && *p == '"' && at[1] != '\0' ? 2 : 1;
-    return *at == *p ? at : p;
-}
-
 /* The length of text without a comment: from a # on that follows a space and stands in no quotes.
  */
 static size_t comment_start(const char *text)
@@ -277,8 +293,18 @@ static size_t comment_start(const char *text)
     return (size_t)(p - text);
 }
 
-/* text: without a comment. */
-static int set_or_show_all(struct repl *r, const char *text)
+/* An error of the setting behind others, which are named: they hold. */
+static int say_set_before(int rc, const struct buf *set)
+{
+    char *why = set->n > 0 ? mem_strdup(err_text()) : NULL;
+    if (why != NULL)
+        err_set(rc, "%s; set before it: %s", why, buf_text(set));
+    mem_free(why);
+    return rc;
+}
+
+/* text: without a comment; set: the names of those that were set. */
+static int set_or_show_each(struct repl *r, const char *text, struct buf *set)
 {
     text += strspn(text, " \t\n");
     int rc = 0;
@@ -299,8 +325,20 @@ static int set_or_show_all(struct repl *r, const char *text)
         rc = set_or_show(r, o, value, (size_t)(end - value));
         if (rc == 0 && *value != '\0' && n == 1)
             say_meant(r, o);
+        if (rc == 0 && end > value)
+            rc = buf_printf(set, "%s%s", set->n > 0 ? ", " : "", o->name);
         text = end;
     }
+    return rc;
+}
+
+static int set_or_show_all(struct repl *r, const char *text)
+{
+    struct buf set = {0};
+    int rc = set_or_show_each(r, text, &set);
+    if (rc != 0)
+        rc = say_set_before(rc, &set);
+    buf_release(&set);
     return rc;
 }
 

@@ -43,6 +43,46 @@ static void test_parse_many(void **state)
     mem_free(text);
 }
 
+static void test_unquote(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *list;
+    } cases[] = {
+        {"\"blue\", \"fish\"", "blue,fish"},
+        {"'a,b','don\"t'", "a\\,b,don\"t"},
+        {"\"a\\\"b\" , \"c\\,d\"", "a\\\"b,c\\,d"},
+        {"\"one\"", NULL},
+        {"one, \"two\"", NULL},
+        {"\"one\", two", NULL},
+        {"\"one\", ", NULL},
+        {"\"one\" he said", NULL},
+        {"\"one", NULL},
+        {"\"", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *list = NULL;
+        /* Not a byte beyond it is read. */
+        const size_t n = strlen(cases[i].text);
+        char *text = mem_alloc(n + 1);
+        assert_non_null(text);
+        memcpy(text, cases[i].text, n);
+        text[n] = '"';
+        assert_ok(words_unquote(&list, text, n));
+        if (cases[i].list == NULL)
+            assert_null(list);
+        else
+            assert_string_equal(list, cases[i].list);
+        mem_free(list);
+        mem_free(text);
+    }
+    char *list = NULL;
+    assert_fails(words_unquote(&list, "'a' 'b'", 7), ERR_RANGE,
+                 "a comma is missing between words in quotes");
+    assert_null(list);
+}
+
 static void test_parse_refuses(void **state)
 {
     (void)state;
@@ -108,8 +148,11 @@ static void test_nearest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse),         cmocka_unit_test(test_parse_many),
-        cmocka_unit_test(test_parse_refuses), cmocka_unit_test(test_parse_without_memory),
+        cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_parse_many),
+        cmocka_unit_test(test_unquote),
+        cmocka_unit_test(test_parse_refuses),
+        cmocka_unit_test(test_parse_without_memory),
         cmocka_unit_test(test_nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,8 +44,22 @@ static void choose_locale(void)
         setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-static int refuse_second(const struct repl *r, const char *word)
+static bool works_in_shell(const char *name, size_t n)
 {
+    const struct command *c;
+    for (int i = 0; (c = command_at(i)) != NULL; i++)
+        if (strlen(c->name) == n && memcmp(c->name, name, n) == 0)
+            return (c->flags & IN_SHELL) != 0;
+    return false;
+}
+
+/* A word behind a model's. */
+static int refuse_second(const struct repl *r, const char *model, const char *word)
+{
+    char shown[96];
+    if (works_in_shell(word, strlen(word)))
+        return err_set(ERR_RANGE, "the command comes first: `prattle %s --model %s`", word,
+                       file_word(shown, sizeof shown, model));
     const bool prompt =
         settings_store_origin(&r->options.store, OPTION(call.prompt)) != ORIGIN_BUILT_IN;
     return err_set(ERR_RANGE,
@@ -77,17 +91,8 @@ static int take_model(struct repl *r, char **words, int n)
     if (settings_store_origin(&r->options.store, OPTION(device.model)) == ORIGIN_COMMAND_LINE)
         return err_set(ERR_RANGE, "two models: %s, and another with --model", file_quote(words[0]));
     if (n > 1)
-        return refuse_second(r, words[1]);
+        return refuse_second(r, words[0], words[1]);
     return options_set(&r->options, OPTION(device.model), ORIGIN_COMMAND_LINE, words[0]);
-}
-
-static bool works_in_shell(const char *name, size_t n)
-{
-    const struct command *c;
-    for (int i = 0; (c = command_at(i)) != NULL; i++)
-        if (strlen(c->name) == n && memcmp(c->name, name, n) == 0)
-            return (c->flags & IN_SHELL) != 0;
-    return false;
 }
 
 /* Prompts from somewhere: -p, a terminal, or a pipe. */

@@ -53,13 +53,13 @@ int device_loop_new(struct device_loop **out, struct engine *e, int n_slots)
     /* A text of one id can get n_ctx more, so a run of n_ctx steps is never cut short; one more
      * event for a slot that finds no page. */
     l->max_steps = e->model->config.n_ctx;
-    l->max_events = n_slots * (l->max_steps + 1);
+    l->max_events = n * ((size_t)l->max_steps + 1);
     l->scratch_bytes = sampler_scratch_bytes(e->model->config.n_vocab, e->model->config.n_ctx);
     if ((l->scratch = mem_array((size_t)e->forward.n_threads, l->scratch_bytes)) == NULL ||
         (l->slots = mem_array(n, sizeof *l->slots)) == NULL ||
         (l->drawn = mem_array(n, sizeof *l->drawn)) == NULL ||
         (l->drafts = mem_array(n, sizeof(struct draft *))) == NULL ||
-        (l->ring = mem_array((size_t)l->max_events, sizeof *l->ring)) == NULL) {
+        (l->ring = mem_array(l->max_events, sizeof *l->ring)) == NULL) {
         device_loop_free(l);
         return ERR_NOMEM;
     }
@@ -160,7 +160,7 @@ static void draw_slots(struct device_loop *l, int thread)
 /* Into the ring, not yet published to the caller. */
 static void emit_event(struct device_loop *l, int slot, const struct token_event *h)
 {
-    struct token_event *to = &l->ring[l->n_written++ % (size_t)l->max_events];
+    struct token_event *to = &l->ring[l->n_written++ % l->max_events];
     *to = *h;
     to->slot = slot;
     if (h->ended) {
@@ -338,7 +338,7 @@ static void take_events(struct device_loop *l,
 {
     size_t n = atomic_load_explicit(&l->n_emitted, memory_order_acquire);
     for (; l->n_read < n; l->n_read++)
-        take(user, &l->ring[l->n_read % (size_t)l->max_events]);
+        take(user, &l->ring[l->n_read % l->max_events]);
 }
 
 int device_loop_run(struct device_loop *l, int steps, int device_iterations, bool until_ended,

@@ -14,7 +14,8 @@ struct device_loop {
     struct engine *engine;
     struct decode_slot *slots; /* [n_slots] */
     int n_slots;
-    int max_steps, max_events;
+    int max_steps;
+    size_t max_events;
     char *scratch; /* [threads][scratch_bytes], for sampler_use */
     size_t scratch_bytes;
     struct drawn *drawn;   /* [n_slots], by this step */

@@ -273,8 +273,11 @@ static int show_results(const struct repl *r, const struct call *c)
     }
     if (r->options.settings.call.last > 0)
         records_keep_newest(&all, (size_t)r->options.settings.call.last);
-    if (all.n == 0 && r->options.settings.call.format == TABLE_JSON) {
+    const int format = r->options.settings.call.format;
+    if (all.n == 0 && format == TABLE_JSON) {
         puts("[]");
+    } else if (all.n == 0 && format != TABLE_TEXT) {
+        progress_warn("there are no results yet");
     } else if (all.n == 0) {
         wrap_say(stdout, term_dim(stdout),
                  "no results yet: those of a SPEC.yaml are kept, as of `%s languini.yaml`",

@@ -13,6 +13,7 @@
 #include "repl/session/repl.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
+#include "model/gpt2_vocab.h"
 #include "train/config/run_config.h"
 #include "train/data/dataset.h"
 #include "train/data/published.h"
@@ -23,7 +24,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIRST_IDS = 64, BAR_COLUMNS = 20, BAR_MARGIN = 30, BARS = 8, GPT2_END = 50256 };
+enum { FIRST_IDS = 64, BAR_COLUMNS = 20, BAR_MARGIN = 30, BARS = 8 };
 
 /* The first n bytes of a text, or fewer where they would end inside of the end-of-text token. */
 static size_t cut_before_end(const char *text, size_t n, const char *end)
@@ -185,7 +186,7 @@ static int show_documents(const struct dataset *d, const struct data_tokenizer *
 static void show_how_to_read(const struct data_summary *s, bool shell)
 {
     char text[160];
-    const bool gpt2 = s->most == GPT2_END;
+    const bool gpt2 = s->most == GPT2_END_OF_TEXT;
     snprintf(text, sizeof text, "%s%s shows the text", gpt2 ? "the ids are GPT-2's: " : "",
              shell  ? gpt2 ? "--model gpt2" : "--model PATH, of the model with its tokenizer,"
              : gpt2 ? ":load gpt2"
@@ -233,7 +234,7 @@ static int show_dataset(const struct dataset *d, const struct data_tokenizer *t,
     dataset_summary(d, &s);
     snprintf(text, sizeof text, s.files == 1 ? "%s" : "%s, %zu files", s.format, s.files);
     wrap_row("format", text);
-    show_counts(d, &s, t->tokenizer != NULL);
+    show_counts(d, &s, t->tokenizer != NULL && s.most < t->n_vocab);
     show_vocabulary(&s, t);
     /* Of another vocabulary: what its ids are is not known. */
     int rc = show_documents(d, s.most < t->n_vocab ? t : &none);
@@ -326,6 +327,19 @@ static bool has_texts(const char *path)
     return has;
 }
 
+/* Token files of another vocabulary: what separates their documents is not this one's end of text. */
+static int open_others(struct dataset *d, const char *path, const struct data_tokenizer *t)
+{
+    static const struct data_tokenizer none;
+    struct data_summary s;
+    dataset_summary(d, &s);
+    if (t->n_vocab == 0 || s.most < t->n_vocab || has_texts(path))
+        return 0;
+    dataset_close(d);
+    *d = (struct dataset){0};
+    return open_data(d, path, &none);
+}
+
 /* In the shell a tokenizer is opened where one is named; texts need one anyhow, and token files may
  * say theirs. */
 static int show_info(struct repl *r, const struct call *c, const char *tokenizer)
@@ -341,6 +355,8 @@ static int show_info(struct repl *r, const struct call *c, const char *tokenizer
                                     : 0;
     if (rc == 0)
         rc = open_data(&d, path, &t);
+    if (rc == 0)
+        rc = open_others(&d, path, &t);
     if (rc == 0)
         rc = show_dataset(&d, &t, &note, c->shell);
     dataset_close(&d);

@@ -257,7 +257,7 @@ static int show_history(const struct repl *r, const struct call *c)
     eval_history_select(&h, c->words + 1, c->n - 1, k->last);
     if (k->json)
         rc = print_records(&h);
-    else if (h.n == 0 && k->format != TABLE_JSON)
+    else if (h.n == 0 && k->format == TABLE_TEXT)
         say_none(c, all);
     else if ((rc = eval_report_history(&h, k->format, term_is(stdout) ? term_width(stdout) : 0,
                                        k->all, &out)) == 0)

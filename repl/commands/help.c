@@ -31,7 +31,7 @@ static int refuse_unknown_name(const char *name)
         return err_set(ERR_MISSING, "there is no %s; did you mean `:help %s`?", file_quote(name),
                        near);
     int rc = settings_table_lookup(&options_table, &o, name, false);
-    return strstr(err_text(), "mean") != NULL
+    return strstr(err_text(), "; did you mean") != NULL
                ? rc
                : err_set(rc, "there is no command, setting or topic %s; `:help` lists them",
                          file_quote(name));
@@ -43,6 +43,9 @@ static int explain_name(const struct repl *r, const char *name, bool shell)
     const struct command *command = command_called(name + (*name == ':'));
     const struct setting *o = settings_table_find(&options_table, name), *row = NULL;
     const enum table_format format = (enum table_format)r->options.settings.call.format;
+    if (format != TABLE_TEXT && !help_is_topic(name))
+        return err_set(ERR_RANGE, "help %s is text; lists have other formats: help settings",
+                       file_quote(name));
     if (command != NULL)
         help_explain_command(command, shell);
     if (command != NULL && o != NULL && !o->call_only)

@@ -74,6 +74,8 @@ of_other=$(info "$TMPDIR/other.bin" --model bundled)
 has "ids of another vocabulary" "not for this model of 4096" "$of_other"
 is "  are not counted in the model's" "2 different ids" "$(sed -n 's/^  used *//p' <<<"$of_other")"
 is "  nor is its end-of-text looked for" "" "$(grep 'end-of-text' <<<"$of_other")"
+printf '\0\0\5\0\0\0\x50\xc4\7\0\x50\xc4' >"$TMPDIR/other.bin"
+is "  and documents end as they do in GPT-2's" 2 "$(info "$TMPDIR/other.bin" --model bundled | sed -n 's/^  documents *//p')"
 has "a file that is not there" "cannot open $TMPDIR/none: No such file" "$(info "$TMPDIR/none")"
 printf '\1\0\2\0' >"$TMPDIR/ids.bin"
 has "without a model: what shows the text" "begins       --model PATH, of the model with its tokenizer, shows the text" "$(info "$TMPDIR/ids.bin")"

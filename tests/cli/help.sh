@@ -21,6 +21,10 @@ mkdir "$TMPDIR/examples" && cp README.md "$TMPDIR/examples/my.txt" && cp README.
 while read -r example; do
     has "  which works: $example" "  parameters  " "$(cd "$TMPDIR/examples" && p ${example#prattle } --plan)"
 done < <(p help train | grep '^  prattle train .*data=')
+for name in top_p train learning_rate; do
+    has "help of one thing is text ($name)" "help $name is text" "$(p help $name --format json)"
+done
+has "a name with 'mean' in it" "there is no command, setting or topic meaning" "$(p help meaning)"
 is "no command lists formats that it refuses" "" "$(for name in bench hub eval; do p help $name | grep -e '--format.*man'; done)"
 has "  help has them all" "--format text|markdown|csv|json|man|bash" "$(p help help)"
 is "a setting of a run says where all are" "training run: \`prattle help training\` lists them" \

@@ -168,6 +168,7 @@ printf '<!DOCTYPE html><html>' >"$TMPDIR/page"
 refuse "a page of a web site" "the file is an HTML page" "$TMPDIR/page" -p a
 refuse "a program" "sh: the file is a program, not a model" /bin/sh -p a
 refuse "a folder without a model" "has no weights" "$TMPDIR" -p a
+refuse "a command behind a model" "the command comes first: \`prattle tokens --model $MODEL\`" $MODEL tokens a
 refuse "two models" "one model at a time" $MODEL other -p a
 refuse "unknown kernels" "kernels" $MODEL --kernels sse -p a
 refuse "beams and contrastive search" "exclude each other" $MODEL --num-beams 2 --penalty-alpha 0.5 --top-k 4 -p a

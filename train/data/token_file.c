@@ -4,6 +4,7 @@
 #include "model/base/mem.h"
 #include "model/base/rng.h"
 #include "model/base/sha256.h"
+#include "model/gpt2_vocab.h"
 #include "train/data/megatron.h"
 #include "train/data/npy.h"
 #include "train/data/source.h"
@@ -21,8 +22,7 @@ enum {
     CHECK_PLACES = 1024, /* of a file too big to be read whole */
     RUN_IDS = 8,         /* generated ids that count up */
     GENERATED_DOCUMENT = 1024,
-    LLMC_HEADER_BYTES = 1024,
-    GPT2_END = 50256 /* GPT-2's end of text, the greatest of its ids */
+    LLMC_HEADER_BYTES = 1024
 };
 
 static int set_file_error(int code, const char *path, const char *what)
@@ -321,7 +321,7 @@ static token_id find_separator(const struct token_file *f, token_id eos)
     switch (f->format) {
     case TOKENS_NANOGPT:
     case TOKENS_LLMC:
-        return eos == TOKEN_NONE ? GPT2_END : eos;
+        return eos == TOKEN_NONE ? GPT2_END_OF_TEXT : eos;
     case TOKENS_NPY:
         return eos;
     default:

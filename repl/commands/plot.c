@@ -193,7 +193,13 @@ static int read_metrics(struct request *q)
 {
     struct buf text = {0};
     char *path = file_join(q->folder, "metrics.jsonl");
-    int rc = path == NULL ? ERR_NOMEM : file_read_all(&text, path, 1 << 30);
+    char shown[200];
+    int rc = path == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && !file_exists(path))
+        rc = err_set(ERR_MISSING, "the run in %s has no metrics yet: no step has ended",
+                     file_show(shown, sizeof shown, q->folder));
+    if (rc == 0)
+        rc = file_read_all(&text, path, 1 << 30);
     for (char *line = text.data, *end; rc == 0 && line != NULL && *line != '\0'; line = end + 1) {
         end = strchr(line, '\n');
         if (end == NULL) /* being written just now */

@@ -353,19 +353,26 @@ int cmd_set(struct repl *r, const struct call *c)
 /* Undo all that :set changed, and say what that is. The model stays that which is loaded. */
 static int reset_settings(struct repl *r)
 {
-    struct buf names = {0};
+    struct buf names = {0}, later = {0};
     const struct setting *o;
     int rc = 0;
-    for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL && rc == 0; i++)
-        if (o != OPTION(device.model) &&
-            settings_store_text(&r->options.store, ORIGIN_SET, o) != NULL &&
-            (rc = options_set(&r->options, o, ORIGIN_SET, NULL)) == 0)
+    for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL && rc == 0; i++) {
+        if (o == OPTION(device.model) ||
+            settings_store_text(&r->options.store, ORIGIN_SET, o) == NULL)
+            continue;
+        rc = options_set(&r->options, o, ORIGIN_SET, NULL);
+        if (rc == 0)
             rc = buf_printf(&names, "%s%s", names.n > 0 ? ", " : "", o->name);
+        if (rc == 0 && r->model != NULL && o->holds_from == HOLDS_FROM_LOAD)
+            rc = buf_printf(&later, "%s%s", later.n > 0 ? ", " : "", o->name);
+    }
     switch_screen(r);
     if (rc == 0)
         wrap_say(stdout, term_dim(stdout),
-                 names.n > 0 ? "[reset: %s]" : "[:set has changed nothing]", buf_text(&names));
+                 names.n > 0 ? "[reset: %s%s%s]" : "[:set has changed nothing]", buf_text(&names),
+                 later.n > 0 ? "; at the next :load: " : "", buf_text(&later));
     buf_release(&names);
+    buf_release(&later);
     return rc;
 }
 

@@ -40,8 +40,11 @@ static int parse_ids(struct ids *out, const char *text)
         if (rc != 0)
             return rc;
         p = end + strspn(end, " \t\n");
-        if (*p == ',')
+        if (*p == ',') {
             p += 1 + strspn(p + 1, " \t\n");
+            if (*p == '\0')
+                return err_set(ERR_RANGE, "ids: none follows the last comma; give them as 1,2,3");
+        }
     }
     return out->n > 0 ? 0 : err_set(ERR_RANGE, "ids is empty; give them as 1,2,3");
 }

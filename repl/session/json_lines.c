@@ -1,6 +1,7 @@
 #include "repl/session/json_lines.h"
 
 #include "model/base/err.h"
+#include "model/base/file.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
 #include "model/base/rng.h"
@@ -89,10 +90,18 @@ static int put_word(struct buf *out, const json_t *value)
     return rc;
 }
 
+/* A name of an object, which would be several where it has what divides them. */
+static int put_key(struct buf *out, const char *key)
+{
+    if (strpbrk(key, ",:") != NULL)
+        return err_set(ERR_FORMAT, "must not have %s as a name", file_quote(key));
+    return buf_printf(out, "%s%s:", out->n > 0 ? "," : "", key);
+}
+
 /* A value as it would be typed: ["a", "b"] is a,b and {"5": -1} is 5:-1. */
 static int put_value(struct buf *out, json_t *value)
 {
-    size_t i, n = 0;
+    size_t i;
     json_t *v;
     const char *key;
     int rc = 0;
@@ -107,13 +116,21 @@ static int put_value(struct buf *out, json_t *value)
     if (json_is_object(value)) {
         json_object_foreach(value, key, v)
         {
-            if ((rc = buf_printf(out, "%s%s:", n++ > 0 ? "," : "", key)) != 0 ||
-                (rc = put_scalar(out, v)) != 0)
+            if ((rc = put_key(out, key)) != 0 || (rc = put_scalar(out, v)) != 0)
                 return rc;
         }
         return 0;
     }
     return put_scalar(out, value);
+}
+
+/* One text, or a list of them, none empty. */
+static bool are_texts(const json_t *value)
+{
+    bool are = json_is_string(value) || json_is_array(value);
+    for (size_t i = 0; i < json_array_size(value); i++)
+        are = are && json_string_length(json_array_get(value, i)) > 0;
+    return are;
 }
 
 static int take_setting(struct options *o, const char *name, json_t *value)
@@ -130,10 +147,11 @@ static int take_setting(struct options *o, const char *name, json_t *value)
         return err_set(ERR_UNSUPPORTED, "%s cannot be given for a single line", row->name);
     if (json_is_null(value)) /* as if it were not there */
         return 0;
-    if ((row->type != SETTING_STRING && json_is_array(value)) ||
-        (!row->pairs && json_is_object(value)))
-        rc = err_set(ERR_FORMAT, "must be a text%s, a number, true or false",
-                     row->texts ? ", a list of texts" : "");
+    if (row->texts && !are_texts(value))
+        rc = err_set(ERR_FORMAT, "must be a text or a list of texts, none of them empty");
+    else if ((row->type != SETTING_STRING && json_is_array(value)) ||
+             (!row->pairs && json_is_object(value)))
+        rc = err_set(ERR_FORMAT, "must be a text, a number, true or false");
     else
         rc = row->texts && json_is_string(value) ? put_word(&text, value) : put_value(&text, value);
     if (rc != 0)

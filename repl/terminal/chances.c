@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDE = 100, PERCENT = 5, OWN = 7, RANK = 5, OTHER_COLUMNS = 16 };
+enum { WIDE = 100, PERCENT = 5, OWN = 7, RANK = 5, OTHER_COLUMNS = 16, LEGIBLE = 12 };
 
 /* Beside a token that nothing stands before: it has no other columns. */
 static const char FIRST[] = "  (the first)";
@@ -136,6 +136,8 @@ static void measure_list(struct list_columns *c, const struct choice *list, size
         longest = columns > longest ? columns : longest;
     }
     int most = width < CHANCES_NARROW ? width - 1 - columns_before_others(c) : width / 5;
+    for (; most < longest && most < LEGIBLE && c->bar > 0; most++)
+        c->bar--;
     most = most < 5 ? 5 : most;
     c->token = longest < most ? longest : most;
     c->others = width - columns_before_others(c) >= 20;
@@ -272,8 +274,9 @@ static int put_table_head(struct buf *out, const struct table_columns *c)
 {
     const bool narrow = c->look->width < CHANCES_NARROW;
     const int column = c->bar + 1 + PERCENT;
+    const char *settings = column < (int)sizeof "settings %" ? "after %" : "settings %";
     int rc = buf_printf(out, "%s  %-*s  %*s  %*s", c->look->dim, c->token, "token", column,
-                        narrow ? "settings %" : "after the settings %", column,
+                        narrow ? settings : "after the settings %", column,
                         narrow ? "own %" : "the model's own %");
     if (rc == 0 && c->rank)
         rc = buf_printf(out, " %*s", RANK, "rank");
@@ -291,6 +294,8 @@ int chances_table(struct buf *out, const struct chances_look *look, const struct
         longest = columns > longest ? columns : longest;
     }
     int most = look->width - 1 - 6 - 2 * (c.bar + 1 + PERCENT) - (c.rank ? 1 + RANK : 0);
+    for (; most < longest && most < LEGIBLE && c.bar > 1; most += 2)
+        c.bar--;
     most = most > look->width / 4 && c.rank ? look->width / 4 : most < 5 ? 5 : most;
     c.token = longest < 5 ? 5 : longest < most ? longest : most;
     bool seen = chosen == NULL;

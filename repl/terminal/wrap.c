@@ -275,8 +275,12 @@ void wrap_row(const char *what, const char *text)
     wrap_hanging(text, column, column);
 }
 
+enum { LEAST_BESIDE = 16, BELOW = 6 };
+
 void wrap_column(const char *text, int at, int indent)
 {
+    if (indent > BELOW && term_width(stdout) < indent + LEAST_BESIDE)
+        indent = BELOW;
     if (at >= indent)
         printf("\n%*s", indent, "");
     else
@@ -297,7 +301,7 @@ static int part_bytes(const char *word, int n, int room)
 void wrap_beside(const char *text, int indent)
 {
     int width = term_width(stdout), at = indent;
-    width = width > 100 ? 100 : width < indent + 20 ? indent + 20 : width;
+    width = width > 100 ? 100 : width < indent + LEAST_BESIDE ? indent + LEAST_BESIDE : width;
     for (const char *p = text; *p != '\0';) {
         const size_t quoted = strcspn(p, " `["),
                      command = command_bytes(p + quoted, strlen(p + quoted), width - indent);

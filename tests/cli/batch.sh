@@ -55,8 +55,11 @@ has "--raw and --jsonl exclude each other" "choose one" "$("$PRATTLE" $MODEL $S 
 has "for one prompt too" "choose one" "$("$PRATTLE" $MODEL $S --raw --jsonl -p x 2>&1)"
 has "a chain that is none is refused before any line" 'chain has no stage topp' \
     "$("$PRATTLE" $MODEL $S --chain topp,temperature <<<x 2>&1)"
-has "a line's too, with its place" '{"prompt":"x","error":"stop: empty word' \
+has "a line's too, with its place" '{"prompt":"x","error":"stop must be a text or a list of texts, none of them empty' \
     "$("$PRATTLE" $MODEL $S --jsonl <<<'{"prompt":"x","stop":["a",""]}' 2>&1)"
+has "a list of texts has texts" 'stop must be a text or a list of texts' "$("$PRATTLE" $MODEL $S --jsonl <<<'{"prompt":"x","stop":[1]}' 2>&1)"
+has "a name is one" 'logit_bias must not have 5:1,6 as a name' "$("$PRATTLE" $MODEL $S --jsonl <<<'{"prompt":"x","logit_bias":{"5:1,6":-2}}' 2>&1)"
+has "ids end with one" 'ids: none follows the last comma' "$("$PRATTLE" generate --model $MODEL $S --ids 1,2, 2>&1)"
 for same in '"greedy":true|"temperature":0' '"stop":["a,b"]|"stop":"a,b"' '"stop":null|"greedy":false' \
     '"logit_bias":{"65":50,"66":-3.5}|"logit_bias":"65:50,66:-3.5"'; do
     is "of a line: ${same%%|*}" "$(echo "{\"prompt\":\"x\",${same#*|}}" | "$PRATTLE" $MODEL $S --jsonl)" \

@@ -280,6 +280,21 @@ static int check_eval(const struct run_config *c)
     return RUN_BLAME(c, RUN_ROW(logging.eval));
 }
 
+/* For a run from disk; one that leaves it may keep what it said before. */
+static int check_memory(const struct run_config *c)
+{
+    const struct execution_section *e = &c->execution;
+    if (e->memory <= 0 || e->phased ||
+        SOURCE_OF(c, execution.memory) < SOURCE_OF(c, execution.phased) ||
+        settings_store_origin(&c->store, RUN_ROW(execution.memory)) == ORIGIN_CHECKPOINT)
+        return 0;
+    err_set(ERR_RANGE,
+            "memory is %g GB, but phased is off, and all is in memory: phased=on, or "
+            "memory=0",
+            (double)e->memory);
+    return RUN_BLAME(c, RUN_ROW(execution.memory), RUN_ROW(execution.phased));
+}
+
 static int check_execution(const struct run_config *c, const struct config *shape)
 {
     const struct execution_section *e = &c->execution;
@@ -297,7 +312,7 @@ static int check_execution(const struct run_config *c, const struct config *shap
     int n;
     if (step_recomputed(&n, e->recompute, shape->n_layer) != 0)
         return RUN_BLAME(c, RUN_ROW(execution.recompute));
-    return 0;
+    return check_memory(c);
 }
 
 /* Muon orthogonalizes whole matrices, and each where the moments are: in memory, undivided. */

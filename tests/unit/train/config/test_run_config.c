@@ -309,6 +309,10 @@ static void what_does_not_go_together_names_its_lines(void **state)
         {"tensor_parallel: 2\nrts_activations: on\n", NULL,
          "my.yaml line 2: rts_activations is on, but recompute is none, and the inputs of "
          "recomputed layers alone are divided: recompute=all, or rts_activations=off"},
+        {"memory: 5\n", NULL,
+         "my.yaml line 1: memory is 5 GB, but phased is off, and all is in memory: phased=on, or "
+         "memory=0"},
+        {"memory: 5\nphased: on\n", "phased=off", NULL},
         {"embedding_serialization_factor: 65536\n", NULL,
          "my.yaml line 1: embedding_serialization_factor must be at most"},
     };
@@ -672,7 +676,7 @@ static void what_is_resolved_stays(void **state)
         {"micro_batch_size=3", NULL},
         {"micro_batch_size=3", "gradient_accumulation=2"},
         {"learning_rate=auto", "precision=float16"},
-        {"min_learning_rate=1e-3", "learning_rate=1e-4"},
+        {"learning_rate=1e-5", NULL},
     };
     struct config shape;
     config_init(&shape);

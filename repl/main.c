@@ -56,7 +56,7 @@ static bool works_in_shell(const char *name, size_t n)
 /* A word behind a model's. */
 static int refuse_second(const struct repl *r, const char *model, const char *word)
 {
-    char shown[96];
+    char shown[1024];
     if (works_in_shell(word, strlen(word)))
         return err_set(ERR_RANGE, "the command comes first: `prattle %s --model %s`", word,
                        file_word(shown, sizeof shown, model));

@@ -39,7 +39,8 @@ static uint64_t weights_room(const struct params *p, const struct load_memory *m
 static int say_least(const struct params *p, const struct load_memory *m)
 {
     const struct layer_stream_plan least = layer_stream_least(p);
-    const uint64_t more = other_bytes(p) + least.kept_bytes + least.slot_bytes;
+    const uint64_t kept = m->phased == PHASED_ON ? 0 : least.kept_bytes,
+                   more = other_bytes(p) + kept + least.slot_bytes;
     const double gb = ceil((double)(mem_resident_bytes() + more) / 1e7 + 1) / 100;
     if (m->limit_bytes == 0 || more > mem_room_bytes())
         return ERR_NOMEM;

@@ -97,14 +97,15 @@ void words_release(struct words *w)
     *w = (struct words){0};
 }
 
-/* The length of the quoted part at the front of text [n]; 0: there is none. */
+/* The length of the quoted part at the front of text [n]; 0: there is none. Escapes are those of
+ * words, so one of a quote does not end it. */
 static size_t quoted_length(const char *text, size_t n)
 {
     size_t at = 1;
     if (n < 2 || (*text != '"' && *text != '\''))
         return 0;
     while (at < n && text[at] != *text)
-        at += text[at] == '\\' && *text == '"' ? 2 : 1;
+        at += text[at] == '\\' ? 2 : 1;
     return at < n ? at + 1 : 0;
 }
 
@@ -115,10 +116,10 @@ static size_t skip_spaces(const char *text, size_t at, size_t n)
     return at;
 }
 
-/* Words between quotes, with an escape before each comma of theirs. */
-static int add_unquoted(struct buf *out, const char *inner, size_t n)
+/* A word between quotes, with an escape before each comma of its own. */
+static int add_unquoted(struct buf *out, bool first, const char *inner, size_t n)
 {
-    int rc = out->n > 0 ? buf_char(out, ',') : 0;
+    int rc = first ? 0 : buf_char(out, ',');
     for (size_t i = 0; i < n && rc == 0; i++) {
         const size_t step = inner[i] == '\\' && i + 1 < n ? 2 : 1;
         if (inner[i] == ',')
@@ -136,17 +137,16 @@ int words_unquote(char **out, const char *text, size_t n)
     size_t at = 0, words = 0, length;
     int rc = 0;
     *out = NULL;
-    for (bool more = true; more && rc == 0; words++) {
-        if ((length = quoted_length(text + at, n - at)) == 0)
-            break;
-        rc = add_unquoted(&list, text + at + 1, length - 2);
+    bool more = true;
+    for (; more && rc == 0 && (length = quoted_length(text + at, n - at)) > 0; words++) {
+        rc = add_unquoted(&list, words == 0, text + at + 1, length - 2);
         at = skip_spaces(text, at + length, n);
         more = at < n && text[at] == ',';
         if (rc == 0 && !more && quoted_length(text + at, n - at) > 0)
             rc = err_set(ERR_RANGE, "a comma is missing between words in quotes");
         at = more ? skip_spaces(text, at + 1, n) : at;
     }
-    if (rc == 0 && at == n && words > 1 && (*out = mem_strdup(buf_text(&list))) == NULL)
+    if (rc == 0 && !more && at == n && words > 1 && (*out = mem_strdup(buf_text(&list))) == NULL)
         rc = ERR_NOMEM;
     buf_release(&list);
     return rc;

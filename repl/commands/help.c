@@ -43,7 +43,11 @@ static int explain_name(const struct repl *r, const char *name, bool shell)
     const struct command *command = command_called(name + (*name == ':'));
     const struct setting *o = settings_table_find(&options_table, name), *row = NULL;
     const enum table_format format = (enum table_format)r->options.settings.call.format;
-    if (format != TABLE_TEXT && !help_is_topic(name))
+    const bool topic = help_is_topic(name);
+    if (command == NULL && o == NULL && !topic &&
+        settings_table_lookup(&run_table, &row, name, false) != 0)
+        return refuse_unknown_name(name);
+    if (format != TABLE_TEXT && !topic)
         return err_set(ERR_RANGE, "help %s is text; lists have other formats: help settings",
                        file_quote(name));
     if (command != NULL)
@@ -56,10 +60,8 @@ static int explain_name(const struct repl *r, const char *name, bool shell)
         help_explain_setting(&r->options, o);
         return 0;
     }
-    if (help_is_topic(name))
+    if (topic)
         return help_topic(name, format, shell);
-    if (settings_table_lookup(&run_table, &row, name, false) != 0)
-        return refuse_unknown_name(name);
     help_explain_run_setting(row, shell);
     return 0;
 }

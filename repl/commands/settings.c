@@ -220,7 +220,8 @@ static int take_value(char **out, const struct setting *o, const char *text, siz
         return err_wrap("%s", o->name);
     if (*out != NULL)
         return 0;
-    if (n >= 2 && (*text == '"' || *text == '\'') && skip_quoted(text) == text + n - 1)
+    const bool quoted = n >= 2 && (*text == '"' || *text == '\'') && text[n - 1] == *text;
+    if (quoted && (!o->texts || skip_quoted(text) == text + n - 1))
         text++, n -= 2;
     *out = n == 0 && o->type == SETTING_SHORTHAND ? mem_strdup("on")
                                                   : mem_sprintf("%.*s", (int)n, text);
@@ -325,7 +326,7 @@ static int set_or_show_each(struct repl *r, const char *text, struct buf *set)
         rc = set_or_show(r, o, value, (size_t)(end - value));
         if (rc == 0 && *value != '\0' && n == 1)
             say_meant(r, o);
-        if (rc == 0 && end > value)
+        if (rc == 0 && (end > value || (assigned && o->type == SETTING_SHORTHAND)))
             rc = buf_printf(set, "%s%s", set->n > 0 ? ", " : "", o->name);
         text = end;
     }

@@ -90,16 +90,16 @@ static int resume_with(struct repl *r, struct resume *q, const struct run_config
     int rc = run_resume_check(q, c);
     if (rc == 0)
         rc = check_memory(r, &q->config, &q->model);
+    const bool launched = rc == 0 && train_is_launched(&q->config);
+    if (launched)
+        rc = launcher_check();
     if (rc == 0)
         rc = unsaved_put_away(r, by, UNSAVED_MODEL);
     if (rc != 0)
         return rc;
-    if (train_is_launched(&q->config)) {
+    if (launched) {
         repl_drop_run(r);
-        rc = launcher_check();
-        return rc == 0
-                   ? beginning_leave(b, &q->config, by == DISCARD_TRAIN ? NULL : q->checkpoint.path)
-                   : rc;
+        return beginning_leave(b, &q->config, by == DISCARD_TRAIN ? NULL : q->checkpoint.path);
     }
     if ((rc = repl_read_files(r, &fresh, &q->model)) == 0)
         rc = run_resume(&run, q, fresh, &e);
@@ -320,7 +320,7 @@ static int resume_folder(struct repl *r, const char *folder, struct beginning *b
 static int resume_latest(struct repl *r, struct beginning *b)
 {
     char *folder = NULL, shown[SHOWN];
-    if (r->last_paused && !run_folder_has_checkpoint(r->last_run))
+    if (r->last_paused && r->last_run != NULL && !run_folder_has_checkpoint(r->last_run))
         return err_set(ERR_MISSING,
                        "the run in %s was stopped before its first checkpoint: begin it anew, or "
                        "name another: `:train resume FOLDER`",
@@ -339,7 +339,9 @@ static int resume_latest(struct repl *r, struct beginning *b)
 static int resume_own_folder(struct repl *r, struct beginning *b)
 {
     char *folder = mem_strdup(run_path(r->run));
-    const int rc = folder == NULL ? ERR_NOMEM : resume_folder(r, folder, b);
+    int rc = folder == NULL ? ERR_NOMEM : unsaved_save_run(r);
+    if (rc == 0)
+        rc = resume_folder(r, folder, b);
     mem_free(folder);
     return rc;
 }

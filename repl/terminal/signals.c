@@ -11,8 +11,7 @@ static volatile sig_atomic_t leaving, continued, resized;
 
 static pthread_t host;
 
-/* A thread that a library begins may be given a signal that the caller waits for. */
-static bool forward_signal(int sig)
+bool signals_forward(int sig)
 {
     if (pthread_equal(pthread_self(), host))
         return false;
@@ -22,7 +21,7 @@ static bool forward_signal(int sig)
 
 static void note_stop_signal(int sig)
 {
-    if (forward_signal(sig))
+    if (signals_forward(sig))
         return;
     if (sig == SIGTERM || sig == SIGHUP)
         leaving = sig;
@@ -31,13 +30,13 @@ static void note_stop_signal(int sig)
 
 static void note_continue_signal(int sig)
 {
-    if (!forward_signal(sig))
+    if (!signals_forward(sig))
         continued = 1;
 }
 
 static void note_resize_signal(int sig)
 {
-    if (!forward_signal(sig))
+    if (!signals_forward(sig))
         resized = 1;
 }
 

@@ -7,6 +7,9 @@
 #include <stdbool.h>
 
 void signals_install(void);
+/* For a handler: whether this is another thread than the program's first, which is given the signal
+ * in its place. A thread that a library begins may be given a signal that the caller waits for. */
+bool signals_forward(int sig);
 /* This signal too stops what is running. */
 void signals_take(int sig);
 /* The signal that asked to leave, 0 if none. */

@@ -232,13 +232,22 @@ static void set_echo(bool on)
     tcsetattr(STDIN_FILENO, TCSANOW, &t);
 }
 
-/* Ctrl-Z leaves the shell a terminal that echoes, and once this program has it again, it does not.
- * In the background, changing it would stop the program once more. */
+/* In the background, changing the terminal would stop the program. */
+static bool has_terminal(void)
+{
+    return tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+/* Ctrl-Z leaves the shell a terminal that echoes; once the program goes on in the foreground, it
+ * does not. */
 static void stop_unhushed(int sig)
 {
     const int was = errno;
     sigset_t this;
-    set_echo(true);
+    if (signals_forward(sig))
+        return;
+    if (has_terminal())
+        set_echo(true);
     signal(sig, SIG_DFL);
     raise(sig);
     sigemptyset(&this);
@@ -246,7 +255,7 @@ static void stop_unhushed(int sig)
     pthread_sigmask(SIG_UNBLOCK, &this, NULL); /* here it stops, and goes on */
     pthread_sigmask(SIG_BLOCK, &this, NULL);
     signal(sig, stop_unhushed);
-    if (tcgetpgrp(STDIN_FILENO) == getpgrp())
+    if (has_terminal())
         set_echo(false);
     errno = was;
 }

@@ -24,6 +24,7 @@ done < <(p help train | grep '^  prattle train .*data=')
 for name in top_p train learning_rate; do
     has "help of one thing is text ($name)" "help $name is text" "$(p help $name --format json)"
 done
+has "  of none, the name" "there is no command, setting or topic nosuch" "$(p help nosuch --format json)"
 has "a name with 'mean' in it" "there is no command, setting or topic meaning" "$(p help meaning)"
 is "no command lists formats that it refuses" "" "$(for name in bench hub eval; do p help $name | grep -e '--format.*man'; done)"
 has "  help has them all" "--format text|markdown|csv|json|man|bash" "$(p help help)"

@@ -142,7 +142,8 @@ static int check_built(const struct run_config *was, const struct run_config *is
 bool run_change_opens(const struct run *r, char *const *words, int n)
 {
     struct run_config fresh;
-    if (run_config_copy(&fresh, &r->config) != 0)
+    if (r->state.step == 0 || (r->changed && r->saved_step == r->state.step) ||
+        run_config_copy(&fresh, &r->config) != 0)
         return false;
     const bool opens = run_config_words(&fresh, words, n) == 0 &&
                        run_check_change(&r->config, &fresh) == 0 &&
@@ -176,6 +177,7 @@ int run_change(struct run *r, char *const *words, int n)
         run_change_scale(r, &old);
         run_change_validation(r, &old);
         r->n_steps = n_steps;
+        r->changed |= n > 0 && r->saved_step == r->state.step;
         optimizer_configure(r->optimizer, &r->config.optimizer);
         r->metrics.n_steps = r->n_steps;
         r->metrics.end_hours = run_config_end_hours(&r->config);

@@ -100,6 +100,7 @@ struct run {
     double sgemm_flops; /* of the machine; 0: not measured */
     unsigned due;
     int64_t saved_step;
+    bool changed; /* since the checkpoint of this step, by run_change */
     struct eval_result evaluation; /* the last of the one that the configuration names */
     int64_t evaluated_step;        /* -1: none yet */
     uint64_t published;            /* the model's version with the weights of step published_at */

@@ -91,6 +91,7 @@ static int save_step(struct run *r)
     if (rc != 0)
         return rc;
     r->saved_step = r->state.step;
+    r->changed = false;
     run_publish_saved(r);
     const struct checkpoint_section *k = &r->config.checkpoint;
     if (run_folder_prune(&r->folder, r->saved_step, k->keep_last,

@@ -641,7 +641,6 @@ static void lengths_follow(void **state)
     assert_int_equal(run_config_steps(c, (uint64_t)1 << 48), ((int64_t)1 << 62) / 4096);
 }
 
-/* Every preset reads, is described, has a legal model and resolves, wherever its vocabulary is. */
 /* What a pause goes on with is resolved anew (run_change). */
 static void assert_stays_resolved(struct run_config *c, const struct config *shape)
 {
@@ -691,6 +690,7 @@ static void what_is_resolved_stays(void **state)
     }
 }
 
+/* Every preset reads, is described, has a legal model and resolves, wherever its vocabulary is. */
 static void presets_are_legal(void **state)
 {
     (void)state;

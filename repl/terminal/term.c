@@ -238,8 +238,7 @@ static bool has_terminal(void)
     return tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
-/* Ctrl-Z leaves the shell a terminal that echoes; once the program goes on in the foreground, it
- * does not. */
+/* Ctrl-Z leaves the shell a terminal that echoes. */
 static void stop_unhushed(int sig)
 {
     const int was = errno;
@@ -255,21 +254,30 @@ static void stop_unhushed(int sig)
     pthread_sigmask(SIG_UNBLOCK, &this, NULL); /* here it stops, and goes on */
     pthread_sigmask(SIG_BLOCK, &this, NULL);
     signal(sig, stop_unhushed);
-    if (has_terminal())
+    errno = was;
+}
+
+/* The shell says so when the program goes on, and again when it comes to the foreground. */
+static void go_on_hushed(int sig)
+{
+    const int was = errno;
+    if (!signals_forward(sig) && has_terminal())
         set_echo(false);
     errno = was;
 }
 
 void term_hush(bool on)
 {
-    static void (*stop)(int);
+    static void (*stop)(int), (*go_on)(int);
     if (on && !hushed && tcgetattr(STDIN_FILENO, &unhushed) == 0) {
         hushed = true;
         set_echo(false);
         if ((stop = signal(SIGTSTP, stop_unhushed)) == SIG_IGN)
             signal(SIGTSTP, SIG_IGN);
+        go_on = signal(SIGCONT, go_on_hushed);
     } else if (!on && hushed) {
         signal(SIGTSTP, stop);
+        signal(SIGCONT, go_on);
         set_echo(true);
         hushed = false;
     }

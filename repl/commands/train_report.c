@@ -1,6 +1,7 @@
 /* :train CONFIG --plan, show and status. */
 #include "repl/commands/train_report.h"
 
+#include "repl/commands/train_restart.h"
 #include "repl/commands/train_scaling.h"
 
 #include "model/base/decimal.h"
@@ -8,6 +9,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "repl/session/unsaved.h"
+#include "repl/terminal/plot.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/duration.h"
@@ -119,6 +121,10 @@ static int plan_for(struct repl *r, struct run_config *c, const struct config *s
     int rc = repl_device(r);
     if (rc == 0)
         rc = run_check_first(c, shape, m);
+    if (rc == 0)
+        rc = restart_check_hosts(c);
+    if (rc == 0 && scaling != NULL && scaling->plot != NULL)
+        rc = plot_write_check(scaling->plot, r->options.settings.call.force);
     if (rc == 0)
         rc = dataset_open(&train, &validation, &c->data, t, shape->n_vocab, progress_show());
     progress_wipe();
@@ -266,6 +272,15 @@ static void show_newest(int64_t step, const char *more)
         wrap_say(stdout, "", "  no checkpoint yet");
 }
 
+/* What it has done so far, between two clauses that may be empty. */
+static void show_work(const struct metrics *m, const char *before, const char *after)
+{
+    char time[24];
+    wrap_say(stdout, "", "  %s%" PRIu64 " tokens, %s of training, %" PRId64 " step%s skipped%s",
+             before, m->tokens, duration_text(time, m->hours * 3600), m->skipped,
+             m->skipped == 1 ? "" : "s", after);
+}
+
 /* Of a run that another process has open, or none. */
 static int status_of_folder(const struct repl *r, const char *path)
 {
@@ -287,7 +302,8 @@ static int status_of_folder(const struct repl *r, const char *path)
                           : "stopped",
               path, label, who);
     mem_free(label);
-    rc = show_line(&m);
+    if ((rc = show_line(&m)) == 0)
+        show_work(&m, "", "");
     struct source_reads *sources;
     int n;
     if (rc == 0 && (rc = metrics_read_sources(&sources, &n, path)) == 0) {
@@ -318,18 +334,16 @@ static int status_of_memory(struct repl *r)
                                          [RUN_GOING] = "going",
                                          [RUN_FINISHED] = "finished",
                                          [RUN_LOST] = "lost"};
-    char time[24], at[32] = "", rate[DECIMAL_BYTES];
+    char at[32] = "", rate[DECIMAL_BYTES], peak[32 + DECIMAL_BYTES];
     const struct metrics now = run_now(r->run), *m = &now;
     show_head(states[run_status(r->run)], run_path(r->run), run_settings(r->run)->logging.label,
               "");
     int rc = show_line(m);
     if (run_step(r->run) != m->step)
         snprintf(at, sizeof at, "step %" PRId64 " now; ", run_step(r->run));
-    wrap_say(
-        stdout, "",
-        "  %s%" PRIu64 " tokens, %s of training, %" PRId64 " step%s skipped; peak learning rate %s",
-        at, m->tokens, duration_text(time, m->hours * 3600), m->skipped, m->skipped == 1 ? "" : "s",
-        decimal_show(rate, run_settings(r->run)->schedule.learning_rate));
+    snprintf(peak, sizeof peak, "; peak learning rate %s",
+             decimal_show(rate, run_settings(r->run)->schedule.learning_rate));
+    show_work(m, at, peak);
     wrap_say(stdout, "", "  peak memory so far: %.2f GiB", train_peak_gib());
     if (m->loss_scale > 1 || m->overflows > 0)
         wrap_say(stdout, "", "  loss scale %.0f; %" PRId64 " step%s skipped for overflow",

@@ -160,6 +160,25 @@ static int begin_without(struct restart *a, const struct run_config *c, const ch
     return 0;
 }
 
+/* Its text, which mpirun understands. */
+static int read_good_hosts(struct buf *text, const struct run_config *c)
+{
+    if (!file_exists(c->execution.hosts))
+        return err_set(ERR_MISSING, "there is no file %s of hosts", file_quote(c->execution.hosts));
+    int rc = read_hosts(text, c);
+    if (rc == 0 && (rc = hostfile_check(buf_text(text))) != 0)
+        rc = file_wrap(c->execution.hosts);
+    return rc;
+}
+
+int restart_check_hosts(const struct run_config *c)
+{
+    struct buf text = {0};
+    int rc = *c->execution.hosts == '\0' ? 0 : read_good_hosts(&text, c);
+    buf_release(&text);
+    return rc;
+}
+
 int restart_begin(struct restart *a, const struct run_config *c)
 {
     struct host_fault faults[LAUNCHER_MOST_HOSTS];
@@ -169,11 +188,7 @@ int restart_begin(struct restart *a, const struct run_config *c)
     a->first = run_folder_newest(a->folder);
     if (*c->execution.hosts == '\0')
         return 0;
-    if (!file_exists(c->execution.hosts))
-        return err_set(ERR_MISSING, "there is no file %s of hosts", file_quote(c->execution.hosts));
-    if ((rc = read_hosts(&text, c)) == 0 && (rc = hostfile_check(buf_text(&text))) != 0)
-        rc = file_wrap(c->execution.hosts);
-    if (rc == 0)
+    if ((rc = read_good_hosts(&text, c)) == 0)
         rc = launcher_hosts_ask(faults, &n, buf_text(&text));
     if (rc == 0 && n > 0 && is_elastic(c))
         rc = begin_without(a, c, buf_text(&text), faults, n);

@@ -23,6 +23,9 @@ struct restart {
     int idle;      /* starts in a row that lost mpirun and came to no further step */
 };
 
+/* The run's hostfile, where it names one, is there and one that mpirun understands. ERR_MISSING,
+ * ERR_FORMAT. */
+int restart_check_hosts(const struct run_config *c);
 /* Before the first start by a->size processes: hosts that cannot be used are left out, and some of
  * the processes, where the run is elastic; else they are named. ERR_IO, ERR_FORMAT,
  * ERR_INTERRUPTED.

@@ -107,6 +107,17 @@ static bool asks_link(char *const *words, int n)
     return false;
 }
 
+/* What a cluster is not without, some words of one being there. */
+static int check_given(const struct scaling_request *q)
+{
+    if (q->cluster.ranks == 0)
+        return err_set(ERR_RANGE, "ranks=N is missing: of how many processes the cluster is");
+    if (q->cluster.ranks > 1 && q->cluster.link == 0)
+        return err_set(ERR_RANGE, "link=GB/s is missing: how fast processes send to each other "
+                                  "(under mpirun link=auto measures it)");
+    return 0;
+}
+
 int train_scaling_words(struct scaling_request *q, char **words, int *n)
 {
     const bool measures = asks_link(words, *n);
@@ -128,8 +139,8 @@ int train_scaling_words(struct scaling_request *q, char **words, int *n)
         q->cluster.link = found.link;
         q->cluster.latency_s = found.latency_s;
     }
-    if (any && (q->cluster.ranks == 0 || q->cluster.link == 0) && q->cluster.ranks != 1)
-        return err_set(ERR_RANGE, "a cluster has ranks=N and link=GB/s, or link=auto under mpirun");
+    if (any && (rc = check_given(q)) != 0)
+        return rc;
     if (q->cluster.link == 0)
         q->cluster.link = INFINITY;
     return 0;
@@ -291,6 +302,14 @@ static int say_layout(const struct scaling *s, const char *head, const struct sc
     return 0;
 }
 
+static int fits(bool *out, const struct scaling *s, const struct scaling_layout *l)
+{
+    double bytes;
+    int rc = scaling_memory(&bytes, &s->run, l);
+    *out = rc == 0 && bytes <= s->k.memory;
+    return rc;
+}
+
 /* As the run's settings have it, where so many processes are a multiple of one replica's; else each
  * is a replica. */
 static int given_layout(struct scaling_layout *out, const struct scaling *s)
@@ -337,19 +356,22 @@ static int find_curve(struct curve *out, const struct scaling *s)
         struct cluster k = s->k;
         struct scaling_layout l;
         struct step_time t;
-        char head[64];
+        char head[80];
+        bool enough;
         k.ranks = 1 << i;
         if (scaling_best(&l, &s->run, &k) != 0)
             break;
         int rc = scaling_time(&t, &s->run, &k, &l);
+        if (rc == 0)
+            rc = fits(&enough, s, &l);
         if (rc != 0)
             return rc;
         const double times = s->alone_s / step_time_total(&t);
         out->ranks[out->n] = k.ranks;
         out->times[out->n++] = times;
-        snprintf(head, sizeof head, "  %5d %7.1f times  %3.0f %%", k.ranks, times,
-                 100 * times / k.ranks);
-        if ((rc = say_words(s, head, "  ", &l)) != 0)
+        snprintf(head, sizeof head, "  %5d %7.1f times  %3.0f %%%s", k.ranks, times,
+                 100 * times / k.ranks, enough ? "" : "  does not fit:");
+        if ((rc = say_words(s, head, enough ? "  " : " ", &l)) != 0)
             return rc;
     }
     return 0;
@@ -385,6 +407,7 @@ int train_scaling_show(const struct scaling_request *q, const struct run_config 
     struct scaling s = {.run = {c, shape, held}};
     struct scaling_layout best, given;
     struct curve curve;
+    bool enough;
     int rc = complete_cluster(&s.k, q, c, flops);
     if (rc == 0)
         rc = find_alone(&s);
@@ -392,13 +415,15 @@ int train_scaling_show(const struct scaling_request *q, const struct run_config 
         rc = given_layout(&given, &s);
     if (rc == 0)
         rc = scaling_best(&best, &s.run, &s.k);
+    if (rc == 0)
+        rc = fits(&enough, &s, &best);
     if (rc != 0)
         return rc;
     say_cluster(&s);
     if (given.blocks > 0 && memcmp(&given, &best, sizeof best) != 0)
         rc = say_layout(&s, given.over.replicas == s.k.ranks ? "as replicas" : "as given", &given);
     if (rc == 0)
-        rc = say_layout(&s, "best layout", &best);
+        rc = say_layout(&s, enough ? "best layout" : "none fits; of least memory", &best);
     if (rc == 0)
         rc = find_curve(&curve, &s);
     return rc == 0 && curve.n > 1 ? draw_curve(&curve, q->plot, force) : rc;

@@ -92,8 +92,30 @@ static int check_slots(const char *host, size_t n)
                    file_show(shown, sizeof shown, name));
 }
 
+/* Whether one of the lines from text up to `end` names it. */
+static bool is_named(const char *text, const char *end, const char *host, size_t n)
+{
+    size_t length;
+    for (const char *line; (line = hostfile_next(&text, &length)) != NULL && line < end;)
+        if (length == n && memcmp(line, host, n) == 0)
+            return true;
+    return false;
+}
+
+/* mpirun counts the lines of a host, unless a later one has a number. */
+static int check_again(const char *all, const char *host, size_t n)
+{
+    char line[160], name[64], shown[160];
+    if (find_slots(line, host, n) == NULL || !is_named(all, host, host, n))
+        return 0;
+    snprintf(name, sizeof name, "%.*s", (int)n, host);
+    return err_set(ERR_FORMAT, "%s has slots= in its second line: one line has all of a host",
+                   file_show(shown, sizeof shown, name));
+}
+
 int hostfile_check(const char *text)
 {
+    const char *all = text;
     char name[64], shown[160];
     size_t n;
     bool any = false;
@@ -102,6 +124,8 @@ int hostfile_check(const char *text)
         any = true;
         if (rc == 0)
             rc = check_slots(host, n);
+        if (rc == 0)
+            rc = check_again(all, host, n);
         if (rc != 0)
             return rc;
         if (*host != '-' && memchr(host, '=', n) == NULL)

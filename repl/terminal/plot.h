@@ -25,5 +25,7 @@ int plot_frame_rows(int n_frames, int width, int height);
  */
 int plot_write(const char *path, bool force, const struct plot_series *series, int n_series,
                const char *x_name);
+/* Before there are curves: ERR_UNSUPPORTED as there, or such a file cannot be. */
+int plot_write_check(const char *path, bool force);
 
 #endif

@@ -125,16 +125,31 @@ static int run_gnuplot(const struct buf *script, struct buf *out)
     return rc;
 }
 
+/* gnuplot's word for a picture of the path's ending; NULL: there is none. */
+static const char *find_terminal(const char *path)
+{
+    const char *end = strrchr(path, '.');
+    if (end != NULL && strcmp(end, ".svg") == 0)
+        return "svg background 'white'";
+    return end != NULL && strcmp(end, ".png") == 0 ? "pngcairo" : NULL;
+}
+
+int plot_write_check(const char *path, bool force)
+{
+    struct file_writer w = {.fd = -1};
+    int rc = find_terminal(path) != NULL
+                 ? file_create(&w, path, force)
+                 : err_set(ERR_UNSUPPORTED, "pictures are written as .svg or .png");
+    file_abandon(&w);
+    return rc;
+}
+
 int plot_write(const char *path, bool force, const struct plot_series *series, int n_series,
                const char *x_name)
 {
-    const char *end = strrchr(path, '.'), *terminal = NULL;
-    if (end != NULL && strcmp(end, ".svg") == 0)
-        terminal = "svg background 'white'";
-    else if (end != NULL && strcmp(end, ".png") == 0)
-        terminal = "pngcairo";
+    const char *terminal = find_terminal(path);
     if (terminal == NULL)
-        return err_set(ERR_UNSUPPORTED, "pictures are written as .svg or .png");
+        return plot_write_check(path, force);
     struct buf script = {0}, picture = {0};
     struct file_writer w = {.fd = -1};
     int rc = plot_check(series, n_series);

@@ -58,8 +58,17 @@ is "  where it leaves nothing" "" "$(ls -d runs 2>/dev/null)"
 waits() { plan ranks=1 $given phased=on gradient_blocks=1 disk=$1 | awk '/^  disk/ { print $2 }'; }
 is "  a slow one is waited for" yes "$(awk -v a="$(waits 0.001)" -v b="$(waits 0.01)" 'BEGIN { print(a > 9 * b && b > 1 ? "yes" : a " and " b) }')"
 
-has "a cluster has a link" "a cluster has ranks=N and link=GB/s, or link=auto under mpirun" "$(plan ranks=4)"
-has "and processes" "a cluster has ranks=N and link=GB/s" "$(plan link=4)"
+is "a cluster has a link" "link=GB/s is missing: how fast processes send to each other (under mpirun link=auto measures it)" "$(plan ranks=4)"
+is "and processes" "ranks=N is missing: of how many processes the cluster is" "$(plan link=4)"
+# Whatever is refused, is so before anything is reckoned.
+is "a picture of another kind" "pictures are written as .svg or .png" "$(plan ranks=8 link=1 $given plot=curve.gif)"
+is "a picture nowhere" "cannot write none/curve.svg: No such file or directory" "$(plan ranks=8 link=1 $given plot=none/curve.svg)"
+is "a hostfile that is not there" "there is no file none of hosts" "$(plan ranks=8 link=1 $given hosts=none)"
+echo "red slots=x" >hosts
+is "and one that mpirun does not understand" "cannot load hosts: slots of red must be a whole number, as in slots=2" "$(plan hosts=hosts)"
+out=$(plan ranks=4 link=1 $given rank_memory=0.001)
+has "where no layout fits, that is said" "none fits; of least memory: replicas=1 " "$out"
+is "  of each number of processes" "$(grep -c '^ *[0-9]* .* times .*replicas=' <<<"$out")" "$(grep -c ' %  does not fit: replicas=' <<<"$out")"
 has "whole ones" "ranks must be a whole number" "$(plan ranks=2.5 link=1)"
 for word in ranks=0 ranks=-1 ranks=nan ranks= link=0 link=-1 link=x latency=-1 latency=nan disk=0 gflops=inf rank_memory=0; do
     is "$word is refused" 1 "$(plan ranks=2 link=1 $word | grep -c "${word%%=*} must be ")"

@@ -37,6 +37,7 @@ until_saved slow
 out=$("$PRATTLE" train status slow 2>&1)
 has "the first is seen" "open in slow, labeled " "$out"
 has "and who it is" " in process $pid" "$out"
+has "and what it has done" " of training, 0 steps skipped" "$out"
 has "a second trainer is refused" "another prattle (process $pid) has the run open" \
     "$("$PRATTLE" train resume slow 2>&1)"
 kill -TERM $pid; wait $pid

@@ -26,6 +26,9 @@ static void lines_name_hosts(void **state)
         {"red slots=two\n", "slots of red must be a whole number, as in slots=2"},
         {"red slots=\n", "slots of red must be a whole number, as in slots=2"},
         {"red slots=-1\n", "slots of red must be a whole number, as in slots=2"},
+        {"red slots=1\nred\ngreen slots=1\n", NULL},
+        {"red slots=1\nreds slots=1\nred slots=1\n",
+         "red has slots= in its second line: one line has all of a host"},
         {"red slots=2x\n", "slots of red must be a whole number, as in slots=2"},
     };
     (void)state;

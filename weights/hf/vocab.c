@@ -206,6 +206,26 @@ static token_id known_id(const struct vocab_draft *d, token_id id, token_id othe
     return id >= 0 && id < d->n && d->tokens[id] != NULL ? id : otherwise;
 }
 
+/* A file of merges that was cut short is one of fewer, and encodes texts as other tokens. Ordinary
+ * tokens of several bytes are made by merges, where texts are encoded from bytes at all; a few that
+ * are not may have been added. */
+static void note_few_merges(const struct tokenizer *t, const struct vocab *v,
+                            const struct progress *p)
+{
+    enum { PART = 100 };
+    int single = 0, longer = 0;
+    size_t n;
+    for (token_id id = 0; id < v->n_tokens; id++) {
+        const bool there = tokenizer_bytes(t, id, &n) != NULL && !tokenizer_is_special(t, id);
+        single += there && n == 1;
+        longer += there && n > 1;
+    }
+    if (single == 256 && longer - v->n_merges > longer / PART)
+        progress_note(
+            p, "the tokenizer has %d merges for %d tokens of several bytes: is its file whole?",
+            v->n_merges, longer);
+}
+
 static int build_tokenizer(struct tokenizer **out, const struct vocab_draft *d,
                            const struct progress *p)
 {
@@ -234,6 +254,8 @@ static int build_tokenizer(struct tokenizer **out, const struct vocab_draft *d,
     if (rc == 0 && c != NULL && d->n < c->n_vocab)
         progress_note(p, "the tokenizer has %d tokens, the model %d: ids from %d on have no text",
                       d->n, c->n_vocab, d->n);
+    if (rc == 0)
+        note_few_merges(*out, &v, p);
     return rc;
 }
 

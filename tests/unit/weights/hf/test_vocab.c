@@ -3,6 +3,7 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
 
+#include "model/tokenizer/byte_text.h"
 #include "tests/lib/tokenizer_golden.h"
 #include "weights/hf/vocab_write.h"
 
@@ -86,6 +87,43 @@ static void holes_and_added_tokens_are_legal(void **state)
     assert_ok(vocab_parse(&t, &text, NULL, &p));
     assert_string_equal(notes.last, "the tokenizer has no text for 6 of its ids, the first is 2");
     tokenizer_free(t);
+}
+
+/* All bytes, and pairs of an A and a byte, of which so many have merges. */
+static void note_of_pairs(struct notes *notes, int pairs, int merges)
+{
+    const struct progress p = {.note = notes_take, .user = notes};
+    struct buf tokens = {0}, lines = {0};
+    struct tokenizer *t = NULL;
+    for (int i = 0; i < 256 + pairs; i++) {
+        char sign[BYTE_SIGN_BYTES], safe[BYTE_SIGN_BYTES + 1];
+        byte_text_sign(sign, i % 256);
+        snprintf(safe, sizeof safe, "%s%s", strchr("\"\\", *sign) != NULL ? "\\" : "", sign);
+        assert_ok(buf_printf(&tokens, "%s\"%s%s\": %d", i == 0 ? "{" : ", ", i < 256 ? "" : "A",
+                             safe, i));
+        if (i >= 256 && i < 256 + merges)
+            assert_ok(buf_printf(&lines, "A %s\n", sign));
+    }
+    assert_ok(buf_str(&tokens, "}"));
+    const struct vocab_text text = files(buf_text(&tokens), buf_text(&lines));
+    assert_ok(vocab_parse(&t, &text, NULL, &p));
+    tokenizer_free(t);
+    buf_release(&tokens);
+    buf_release(&lines);
+}
+
+static void a_file_of_merges_cut_short_is_noted(void **state)
+{
+    struct notes notes = {0};
+    (void)state;
+    note_of_pairs(&notes, 200, 200);
+    note_of_pairs(&notes, 200, 198);
+    assert_int_equal(notes.n, 0);
+    note_of_pairs(&notes, 200, 197);
+    assert_string_equal(notes.last, "the tokenizer has 197 merges for 200 tokens of several "
+                                    "bytes: is its file whole?");
+    note_of_pairs(&notes, 200, 0);
+    assert_int_equal(notes.n, 2);
 }
 
 #define HEAD "{\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false}, "
@@ -502,6 +540,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_editors_leave),
         cmocka_unit_test(holes_and_added_tokens_are_legal),
+        cmocka_unit_test(a_file_of_merges_cut_short_is_noted),
         cmocka_unit_test(reads_tokenizer_json),
         cmocka_unit_test(a_prefix_space_is_put_where_it_is_asked_for),
         cmocka_unit_test(a_prefix_space_is_written),

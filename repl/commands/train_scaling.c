@@ -138,6 +138,7 @@ int train_scaling_words(struct scaling_request *q, char **words, int *n)
     if (measures) {
         q->cluster.link = found.link;
         q->cluster.latency_s = found.latency_s;
+        q->cluster.ranks = q->cluster.ranks > 0 ? q->cluster.ranks : world_size();
     }
     if (any && (rc = check_given(q)) != 0)
         return rc;

@@ -68,13 +68,25 @@ static int refuse_words(const char *host, size_t n, const char *words)
                    file_show(other, sizeof other, words), file_show(shown, sizeof shown, name));
 }
 
+/* Those that mpirun has. */
+static bool is_known(const char *key, size_t n)
+{
+    static const char *const keys[] = {"slots",     "cpu",       "count",     "slots-max",
+                                       "slots_max", "max-slots", "max_slots", "port",
+                                       "username",  "user-name", "user_name"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (n == strlen(keys[i]) && memcmp(key, keys[i], n) == 0)
+            return true;
+    return false;
+}
+
 static int check_words(const char *host, size_t n)
 {
     char line[160];
     const char *key, *value;
     size_t length;
     for (const char *at = find_words(line, host, n), *next; *at != '\0'; at = next)
-        if ((next = read_word(at, &key, &length, &value)) == NULL)
+        if ((next = read_word(at, &key, &length, &value)) == NULL || !is_known(key, length))
             return refuse_words(host, n, at);
     return 0;
 }
@@ -85,11 +97,20 @@ static int check_slots(const char *host, size_t n)
     char line[160], name[64], shown[160], *end;
     const char *slots = find_slots(line, host, n);
     if (slots == NULL ||
-        (strtol(slots, &end, 10) >= 0 && end > slots && strchr(" \t", *end) != NULL))
+        (strtol(slots, &end, 10) > 0 && end > slots && strchr(" \t", *end) != NULL))
         return 0;
     snprintf(name, sizeof name, "%.*s", (int)n, host);
-    return err_set(ERR_FORMAT, "slots of %s must be a whole number, as in slots=2",
+    return err_set(ERR_FORMAT, "slots of %s must be a whole number from 1 on, as in slots=2",
                    file_show(shown, sizeof shown, name));
+}
+
+/* mpirun takes the end of a line as Windows has it for a word. */
+static int check_end(const char *host)
+{
+    return host[strcspn(host, "#\r\n")] == '\r'
+               ? err_set(ERR_FORMAT, "its lines end as those of Windows do, in CR LF: save it with "
+                                     "LF alone")
+               : 0;
 }
 
 /* Whether one of the lines from text up to `end` names it. */
@@ -120,8 +141,10 @@ int hostfile_check(const char *text)
     size_t n;
     bool any = false;
     for (const char *host; (host = hostfile_next(&text, &n)) != NULL;) {
-        int rc = check_words(host, n);
+        int rc = check_end(host);
         any = true;
+        if (rc == 0)
+            rc = check_words(host, n);
         if (rc == 0)
             rc = check_slots(host, n);
         if (rc == 0)

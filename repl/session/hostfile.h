@@ -9,7 +9,8 @@ struct buf;
 /* The next line of a text that names a host, and how long the name is; NULL: none. */
 const char *hostfile_next(const char **text, size_t *n);
 /* ERR_FORMAT: there is none, a name begins as an option does, for which ssh would take it, what is
- * behind it are no words as KEY=VALUE, slots=N has no number, or is in a later line of a host. */
+ * behind it are no words KEY=VALUE of mpirun's, slots=N is not from 1 on or is in a later line of a
+ * host, or a line ends in CR LF. */
 int hostfile_check(const char *text);
 /* A host may be named with its domain or without. */
 bool hostfile_is_same(const char *a, size_t n, const char *b);

@@ -156,6 +156,22 @@ static void read_notice(struct launcher_notes *l)
     name_signal(l, sig);
 }
 
+/* A rank that a signal told to end, which it did in its own way, once rank 0 had saved the step. */
+static void read_status(struct launcher_notes *l)
+{
+    struct launcher_end *e = &l->end;
+    const char *first = strstr(buf_text(&l->notice), "Process name: ");
+    int rank, code;
+    if (l->told || first == NULL ||
+        sscanf(first, "Process name: [[%*d,%*d],%d] Exit code: %d", &rank, &code) != 2 ||
+        code <= 128)
+        return;
+    l->told = true;
+    e->rank = rank;
+    e->n = 1;
+    snprintf(e->why, sizeof e->why, "ended by signal %d", code - 128);
+}
+
 static int say_loss(const struct launcher_end *e)
 {
     char others[48] = "";
@@ -164,6 +180,8 @@ static int say_loss(const struct launcher_end *e)
                        e->why);
     if (e->rank < 0)
         return err_set(ERR_IO, "mpirun was lost: %s", e->why);
+    if (*e->host == '\0')
+        return err_set(ERR_IO, "rank %d was lost: %s", e->rank, e->why);
     if (e->n > 1)
         snprintf(others, sizeof others, " and %d more of its host", e->n - 1);
     return err_set(ERR_IO, "rank %d (%s)%s %s lost: %s", e->rank, e->host, others,
@@ -212,6 +230,7 @@ static int end_without_word(struct launcher_notes *l, int status, int interrupts
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && l->notice.n == 0)
         return err_set(ERR_MISSING, "mpirun cannot be run");
     read_notice(l);
+    read_status(l);
     read_lost_host(l);
     l->end.lost = l->told;
     if (!l->told && WIFSIGNALED(status)) {

@@ -65,7 +65,7 @@ is "a picture of another kind" "pictures are written as .svg or .png" "$(plan ra
 is "a picture nowhere" "cannot write none/curve.svg: No such file or directory" "$(plan ranks=8 link=1 $given plot=none/curve.svg)"
 is "a hostfile that is not there" "there is no file none of hosts" "$(plan ranks=8 link=1 $given hosts=none)"
 echo "red slots=x" >hosts
-is "and one that mpirun does not understand" "cannot load hosts: slots of red must be a whole number, as in slots=2" "$(plan hosts=hosts)"
+is "and one that mpirun does not understand" "cannot load hosts: slots of red must be a whole number from 1 on, as in slots=2" "$(plan hosts=hosts)"
 out=$(plan ranks=4 link=1 $given rank_memory=0.001)
 has "where no layout fits, that is said" "none fits; of least memory: replicas=1 " "$out"
 is "  of each number of processes" "$(grep -c '^ *[0-9]* .* times .*replicas=' <<<"$out")" "$(grep -c ' %  does not fit: replicas=' <<<"$out")"

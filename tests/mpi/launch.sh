@@ -120,7 +120,11 @@ kill -9 "${ranks[1]}"; wait $launcher
 is "a rank is killed: nothing is left" "1 0" "$? $(gone "$TMPDIR/rank")"
 has "  and it is named" "rank 1 ($(hostname)) was lost: killed by signal 9; " "$(told err)"
 has "  with what is left" "train resume $TMPDIR/rank\` continues from the newest checkpoint" "$(cat err)"
-for folder in prompt mpirun rank; do
+begin told replicas=3
+kill -TERM "${ranks[1]}"; wait $launcher
+is "a rank is told to end: nothing is left" "1 0" "$? $(gone "$TMPDIR/told")"
+is "  and it is named in a sentence" 1 "$(told err | grep -ac 'rank 1 was lost: ended by signal 15; .* continues from the newest checkpoint$')"
+for folder in prompt mpirun rank told; do
     has "  which is whole ($folder)" "[finished at step" "$(loadable $folder)"
 done
 
@@ -138,6 +142,12 @@ rmdir "$top"
 
 has "where it has no room it is not started, which would hang" "mpirun needs 16 MiB for files of its own, and /proc has 0.0 MiB; TMPDIR=DIR" \
     "$(OMPI_MCA_orte_tmpdir_base=/proc one refused replicas=2 2>&1)"
+
+for path in relative $TEXT; do
+    is "nor where it could not have its files" "TMPDIR is $path in the environment, must be a folder's path from / on: mpirun has its files there" \
+        "$(unset OMPI_MCA_orte_tmpdir_base; TMPDIR=$path "$PRATTLE" train finetune data="$TEXT" epochs=0 steps=2 gradient_blocks=2 global_batch_size=2 \
+            micro_batch_size=1 sequence_length=32 folder=refused --model $MODEL replicas=2 2>&1)"
+done
 
 # Without the plugin, or without mpirun.
 mkdir bare && cp "$PRATTLE" bare/prattle

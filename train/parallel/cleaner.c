@@ -123,17 +123,36 @@ void cleaner_start(void)
     _exit(0);
 }
 
+static const char *const base_names[] = {"TMPDIR", "TEMP", "TMP"};
+enum { N_BASE_NAMES = sizeof base_names / sizeof *base_names };
+
 /* Where Open MPI has its folders: its own setting, or the first of these. */
 static bool find_base(char out[PATH_MAX])
 {
-    static const char *const names[] = {"TMPDIR", "TEMP", "TMP"};
     const char *otherwise = "/tmp";
-    for (size_t i = sizeof names / sizeof *names; i-- > 0;) {
-        const char *path = getenv(names[i]);
+    for (size_t i = N_BASE_NAMES; i-- > 0;) {
+        const char *path = getenv(base_names[i]);
         if (path != NULL && *path == '/')
             otherwise = path;
     }
     return copy_set_path(out, "orte_tmpdir_base", otherwise);
+}
+
+/* What mpirun goes by, and cannot have its folders in. */
+static int check_base_names(void)
+{
+    char shown[256];
+    struct stat st;
+    const char *path = NULL;
+    size_t i = 0;
+    while (i < N_BASE_NAMES && (path = getenv(base_names[i])) == NULL)
+        i++;
+    if (path == NULL || (*path == '/' && (stat(path, &st) != 0 || S_ISDIR(st.st_mode))))
+        return 0;
+    return err_set(ERR_RANGE,
+                   "%s is %s in the environment, must be a folder's path from / on: "
+                   "mpirun has its files there",
+                   base_names[i], file_show(shown, sizeof shown, path));
 }
 
 /* With too little room mpirun neither starts nor ends: its PMIx takes 4 MiB at a time. */
@@ -142,6 +161,9 @@ int cleaner_check_room(void)
     enum { LEAST_MIB = 16 };
     char base[PATH_MAX], shown[256];
     struct statvfs disk;
+    int rc = mca_is_set("orte_tmpdir_base") ? 0 : check_base_names();
+    if (rc != 0)
+        return rc;
     if (!find_base(base) || statvfs(base, &disk) != 0)
         return 0;
     const double mib = (double)disk.f_bavail * (double)disk.f_frsize / (1 << 20);

@@ -120,7 +120,8 @@ static void an_option_is_no_host(void **state)
     assert_non_null(strstr(err_text(), "no host is named"));
     use_hosts("a slots=2\nb\tslots=x # slots=2\n");
     assert_int_equal(restart_begin(&a, &config), ERR_FORMAT);
-    assert_non_null(strstr(err_text(), "slots of b must be a whole number, as in slots=2"));
+    assert_non_null(
+        strstr(err_text(), "slots of b must be a whole number from 1 on, as in slots=2"));
     use_hosts("a-b\n# -c\n");
     assert_ok(restart_begin(&a, &config));
     restart_release(&a);

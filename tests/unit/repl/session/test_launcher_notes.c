@@ -57,6 +57,28 @@ static void a_signal_is_what_mpirun_says(void **state)
     launcher_notes_release(&l);
 }
 
+/* The others pause with it, which nobody at the prompt has asked for. */
+static void one_that_was_told_to_end_is_lost(void **state)
+{
+    struct launcher_notes l;
+    (void)state;
+    launcher_notes_begin(&l);
+    l.ended = true;
+    assert_ok(buf_str(&l.ending, "\x1e-6 paused\n"));
+    notice(&l, "Primary job  terminated normally, but 1 process returned\n");
+    assert_true(take(&l, RULE));
+    assert_true(take(&l, "the job to be terminated. The first process to do so was:\n"));
+    assert_true(take(&l, "\n"));
+    assert_true(take(&l, "  Process name: [[3174,1],2]\n"));
+    assert_true(take(&l, "  Exit code:    143\n"));
+    assert_true(take(&l, RULE));
+    assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_IO, "rank 2 was lost: ended by signal 15");
+    assert_true(l.end.lost && !l.end.silent);
+    assert_int_equal(l.end.rank, 2);
+    assert_int_equal(l.end.n, 1);
+    launcher_notes_release(&l);
+}
+
 /* mpirun names one that it has killed itself. */
 static void of_a_silent_one_ranks_know_more(void **state)
 {
@@ -191,6 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_signal_is_what_mpirun_says),
+        cmocka_unit_test(one_that_was_told_to_end_is_lost),
         cmocka_unit_test(of_a_silent_one_ranks_know_more),
         cmocka_unit_test(mpirun_may_be_lost),
         cmocka_unit_test(an_end_in_words_is_no_loss),

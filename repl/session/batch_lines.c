@@ -45,7 +45,8 @@ struct lines {
     struct repl *repl;
     const struct settings *settings;
     struct batch_input in;
-    long line, failures;
+    long line, failures, written;
+    bool cut; /* Ctrl-C came in the middle of a line's answers: it and those behind are left out */
     struct line_request *first,
         **last;               /* between next_request and finish_request, in order of lines */
     bool closed;              /* the reader of the answers has gone */
@@ -252,6 +253,9 @@ static int compose_output(struct lines *l, struct line_output *o,
         l->settings->batch.jsonl ? &q->json.settings.generate : &l->settings->generate;
     for (int i = 0; i < n; i++)
         o->full |= answers[i].finish == FINISH_CONTEXT && g->on_full == ON_FULL_STOP;
+    /* JSON says so; half a text would look like a whole one, but for a person who sees it end. */
+    for (int i = 0; i < n && !l->settings->batch.jsonl && !l->visible; i++)
+        o->cut |= answers[i].finish == FINISH_INTERRUPTED;
     if (l->settings->batch.jsonl)
         return put_json(l, o, q, item->draw, answers, n);
     for (int i = 0; i < n && rc == 0; i++)
@@ -262,8 +266,12 @@ static int compose_output(struct lines *l, struct line_output *o,
 static int write_output(void *user, struct line_output *o)
 {
     struct lines *l = user;
+    l->cut |= o->cut;
+    if (l->cut) /* a line's place says of which prompt it is */
+        return 0;
     if (o->warning != NULL)
         progress_warn(o->warning);
+    l->written++;
     l->failures += o->failures;
     int rc = write_answers(l, &o->out);
     if (o->full)
@@ -378,6 +386,9 @@ static int run_batch(struct repl *r, struct lines *l, const struct settings *s)
         return 0;
     if (rc == 0)
         show_figures(s, &stats);
+    if (rc == ERR_INTERRUPTED && l->cut)
+        wrap_say(stderr, "", "[stopped after %ld line%s, whose answers are whole]", l->written,
+                 l->written == 1 ? "" : "s");
     if (rc == 0 && l->failures > 0)
         rc = err_set(ERR_FORMAT, "%ld of %ld lines could not be answered", l->failures, l->line);
     return rc;

@@ -5,11 +5,12 @@
 #include "model/base/mem.h"
 #include "train/parallel/world.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* What a rank sends of a line, before the bytes of its warning and output; or that it has ended. */
 struct line_head {
-    bool ends, full;
+    bool ends, cut, full;
     int rc; /* of the end; its sentence is the warning */
     long failures;
     uint64_t n_warning, n_out;
@@ -112,6 +113,8 @@ static int send_line(struct batch_ranks *b, const struct line_head *head, const 
     int rc = warning == NULL ? 0 : buf_str(&s->bytes, warning);
     if (rc == 0 && out != NULL)
         rc = buf_add(&s->bytes, buf_text(out), out->n);
+    if (rc == 0 && s->bytes.n > INT_MAX)
+        rc = err_set(ERR_RANGE, "a line's answers have more than 2 GiB");
     if (rc != 0) {
         buf_release(&s->bytes);
         mem_free(s);
@@ -158,14 +161,19 @@ static int receive_line(struct batch_ranks *b, int rank, struct line_output *o)
         world_end_all(1);
         return rc;
     }
-    world_receive_whole(rank, TAG_STATE, bytes.data, n);
+    if (n > 0) {
+        struct transfer x = {0};
+        world_receive(rank, TAG_STATE, bytes.data, n, &x); /* as it was sent, in one */
+        world_wait(&x, 1);
+    }
     char *warning =
         head.n_warning == 0 ? NULL : mem_sprintf("%.*s", (int)head.n_warning, bytes.data);
     if (head.ends) {
         rc = note_end(b, rank, head.rc, warning == NULL ? "" : warning);
         mem_free(warning);
     } else {
-        *o = (struct line_output){.warning = warning, .failures = head.failures, .full = head.full};
+        *o = (struct line_output){
+            .warning = warning, .failures = head.failures, .cut = head.cut, .full = head.full};
         rc = buf_add(&o->out, bytes.data + head.n_warning, (size_t)head.n_out);
     }
     buf_release(&bytes);
@@ -217,7 +225,7 @@ int batch_ranks_next(struct batch_ranks *b, long line, struct line_output *o)
         return queue_line(b, line, o);
     if (o == NULL)
         return 0;
-    const struct line_head head = {.full = o->full, .failures = o->failures};
+    const struct line_head head = {.cut = o->cut, .full = o->full, .failures = o->failures};
     int rc = send_line(b, &head, o->warning, &o->out);
     line_output_release(o);
     return rc;

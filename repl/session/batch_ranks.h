@@ -14,6 +14,7 @@ struct line_output {
     struct buf out; /* to be written */
     char *warning;  /* to be said before; NULL: none */
     long failures;  /* to be counted */
+    bool cut;       /* an answer was interrupted */
     bool full;      /* an answer ended at the end of the context */
 };
 void line_output_release(struct line_output *o);

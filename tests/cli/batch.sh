@@ -155,4 +155,12 @@ echo '{"prompt": "The sea"}' >"$TMPDIR/p.jsonl"
 has "JSON lines without --jsonl are named" "these lines are JSON: --jsonl reads them" "$("$PRATTLE" batch "$TMPDIR/p.jsonl" --model $MODEL $S 2>&1)"
 is "  and answered as text" '{"prompt": "The sea"}' "$("$PRATTLE" $MODEL $S <"$TMPDIR/p.jsonl" 2>/dev/null | head -c 21)"
 is "  once, and no other text" "" "$(printf 'a\n{"prompt": "b"}\n' | "$PRATTLE" $MODEL $S 2>&1 >/dev/null)$(echo '{"text": "b"}' | "$PRATTLE" $MODEL $S 2>&1 >/dev/null)"
+# Interrupted, it has only whole answers: of equal lines all are the same.
+rm "$TMPDIR/out"
+yes "The sea" | head -n 1000000 | exec "$PRATTLE" $MODEL $S --greedy -n 40 2>"$TMPDIR/err" >"$TMPDIR/out" &
+until [ -s "$TMPDIR/out" ]; do sleep 0.05; kill -0 $! || break; done
+kill -TERM $!; wait $!
+ended=$?
+is "an answer that was interrupted is left out" "143 $("$PRATTLE" $MODEL $S --greedy -n 40 <<<"The sea")" "$ended $(sort -u "$TMPDIR/out")"
+is "  how many are whole is said" "[stopped after $(wc -l <"$TMPDIR/out") lines, whose answers are whole]" "$(cat "$TMPDIR/err")"
 finish

@@ -65,6 +65,8 @@ void signals_install(void)
     /* A closed pipe is an error of write, met quietly. */
     a.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &a, NULL);
+    /* So is a limit on the size of files (ulimit -f). */
+    sigaction(SIGXFSZ, &a, NULL);
 }
 
 void signals_take(int sig)

@@ -50,4 +50,8 @@ printf '%s\n' 'size 80 24' shell "> LD_PRELOAD=$preload exec \"\$PRATTLE\" $MODE
     '> abc' 'expect 4 new' '> :quit' 'exit 0' >quit.txt
 "$tools/transcript" quit.txt >/dev/null
 left ":quit at the prompt" 0 $team $?
+mkdir "$TMPDIR/limit"
+is "a limit on the size of files is an error of writing" "1 cannot write $TMPDIR/limit/x.gguf: File too large" \
+    "$(ulimit -f 20; said=$("$PRATTLE" convert $MODEL "$TMPDIR/limit/x.gguf" 2>&1); echo "$? ${said#prattle: }")"
+is "  which leaves nothing" "" "$(ls "$TMPDIR/limit")"
 finish

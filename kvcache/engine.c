@@ -4,6 +4,7 @@
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/profile.h"
+#include "model/kernels/q8_block.h"
 #include "model/layer_stream.h"
 
 #include <stdio.h>
@@ -79,7 +80,10 @@ void precision_words(char out[ENGINE_PRECISION], enum dtype weights, enum dtype 
 
 static float pass_bytes(const struct model *m)
 {
-    return (float)config_matmul_params(&m->config) * (m->params.dtype == DTYPE_F32 ? 4 : 2);
+    const float value = m->params.dtype == DTYPE_F32  ? 4
+                        : m->params.dtype == DTYPE_Q8 ? (float)sizeof(struct q8_block) / Q8_BLOCK
+                                                      : 2;
+    return (float)config_matmul_params(&m->config) * value;
 }
 
 void engine_use_drafter(struct engine *e, struct engine *drafter)

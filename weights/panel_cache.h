@@ -15,7 +15,7 @@
  * so that no file is read as a whole to find its entry. A file that is replaced has another inode;
  * one that is written to, another time of change, which programs cannot set, even where they set
  * the time of modification back. Since a time of change is as coarse as the file system's clock, a
- * file that changed just before it is read is not kept (panel_key). What this cannot see: a file
+ * file that changed just before it is read is not kept. What this cannot see: a file
  * system without a time of change, and a program that still writes through a shared memory map. For
  * these there is `:cache clear`. A folder that is copied gets entries of its own.
  *

@@ -20,8 +20,10 @@ static int text_to_encode(struct bench *b, struct buf *text)
     if (b->file != NULL)
         return file_read_all(text, b->file, 1 << 30);
     int rc = 0;
-    for (uint32_t i = 0; text->n < 4 << 20 && rc == 0; i++) {
-        token_id id = (token_id)(i * 2654435761u % (uint32_t)tokenizer_size(t));
+    /* The first look at as many as there are finds whether any has a text. */
+    const uint32_t n = (uint32_t)tokenizer_size(t);
+    for (uint32_t i = 0; text->n < 4 << 20 && rc == 0 && (i < 4 * n || text->n > 0); i++) {
+        token_id id = (token_id)(i * 2654435761u % n);
         rc = tokenizer_is_special(t, id) ? 0 : tokenizer_decode(t, text, &id, 1);
     }
     return rc;

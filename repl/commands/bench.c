@@ -119,7 +119,7 @@ static int choose_benches(struct bench *b, char *const *words, int n, unsigned *
     return rc;
 }
 
-enum { MIN_AND_MAX = 1 << 3 | 1 << 4, SHARE_OF = 1 << 5 | 1 << 6 }; /* of bench_run's columns */
+enum { MIN_AND_MAX = 1 << 3 | 1 << 4, SHARE_OF = 1 << 5 | 1 << 6 }; /* of begin_table's columns */
 
 /* A program's table names the model in each row; a person's has it above. */
 static bool names_rows(const struct bench *b)

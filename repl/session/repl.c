@@ -295,8 +295,9 @@ void repl_drop_run(struct repl *r)
 
 void repl_note_run(struct repl *r, const char *folder, bool paused)
 {
+    char *noted = mem_strdup(folder);
     mem_free(r->last_run);
-    r->last_run = mem_strdup(folder);
+    r->last_run = noted;
     r->last_paused = paused;
 }
 
@@ -381,10 +382,9 @@ int repl_load(struct repl *r, const char *path, uint64_t seed)
     if (rc != 0)
         return rc;
     repl_take_model(r, fresh);
-    if (run_folder_is(path)) { /* train resume goes on with it */
-        mem_free(r->last_run);
-        r->last_run = mem_strdup(path);
-    }
+    if (run_folder_is(path)) /* train resume goes on with it */
+        repl_note_run(r, path,
+                      r->last_paused && r->last_run != NULL && file_is_same(path, r->last_run));
     return 0;
 }
 

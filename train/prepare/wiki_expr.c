@@ -57,7 +57,7 @@ static double read_number(struct expr *e)
         const long power = strtol(e->at, &end, 10);
         e->wrong |= end == e->at;
         e->at = end;
-        value *= pow(10, (double)(minus ? -power : power));
+        value *= pow(10, minus ? -(double)power : (double)power);
     }
     return value;
 }

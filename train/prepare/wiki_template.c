@@ -82,15 +82,11 @@ static int show_quote(struct buf *out, const struct wiki_call *c)
 /* "As of 2008": year, month, day. */
 static int show_as_of(struct buf *out, const struct wiki_call *c)
 {
-    int rc =
-        buf_str(out, strcmp(wiki_named(c, "lc"), "y") == 0 || strcmp(wiki_named(c, "lc"), "on") == 0
-                         ? "as of "
-                         : "As of ");
-    const char *alt = wiki_named(c, "alt");
-    if (*alt != '\0') {
-        out->n -= 6;
+    const char *alt = wiki_named(c, "alt"), *lower = wiki_named(c, "lc");
+    if (*alt != '\0')
         return buf_str(out, alt);
-    }
+    int rc =
+        buf_str(out, strcmp(lower, "y") == 0 || strcmp(lower, "on") == 0 ? "as of " : "As of ");
     return rc == 0 ? wiki_date(out, c, 0, true) : rc;
 }
 

@@ -108,8 +108,12 @@ static int remove_folder(int parent, const char *name)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (dir == NULL)
-        return file_fails("open", name);
+    if (dir == NULL) {
+        int rc = file_fails("open", name);
+        if (fd >= 0)
+            close(fd);
+        return rc;
+    }
     int rc = 0;
     for (const char *inner; rc == 0 && (inner = folder_entry_next(dir)) != NULL;)
         if (unlinkat(fd, inner, 0) != 0)
@@ -235,10 +239,12 @@ static bool newest_checkpoint_time(struct timespec *when, const char *path)
 int run_folder_latest(char **out, const char *parent)
 {
     struct timespec latest = {0}, when;
+    char shown[256];
     *out = NULL;
     DIR *dir = opendir(parent);
     if (dir == NULL)
-        return errno == ENOENT ? err_set(ERR_MISSING, "there is no folder %s here", parent)
+        return errno == ENOENT ? err_set(ERR_MISSING, "there is no folder %s here",
+                                         file_show(shown, sizeof shown, parent))
                                : file_fails("open", parent);
     for (const char *name; (name = folder_entry_next(dir)) != NULL;) {
         char *path = name[0] == '.' ? NULL : file_join(parent, name);
@@ -253,9 +259,9 @@ int run_folder_latest(char **out, const char *parent)
         mem_free(drop);
     }
     folder_entry_close(dir);
-    return *out != NULL
-               ? 0
-               : err_set(ERR_MISSING, "there is no checkpoint in the folders of %s", parent);
+    return *out != NULL ? 0
+                        : err_set(ERR_MISSING, "there is no checkpoint in the folders of %s",
+                                  file_show(shown, sizeof shown, parent));
 }
 
 int run_folder_explain(int rc, const char *parent)

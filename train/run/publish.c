@@ -279,8 +279,10 @@ static int publish_probed(struct run *r)
         rc = probe_model(r);
     if (rc == 0)
         r->probed_at = r->state.step;
-    else
+    else if (r->before.held)
         run_withdraw(r);
+    else /* nothing has come of it */
+        r->published = 0;
     if (is_within_step(r)) /* a pause: nothing is left to find out */
         run_publish_forget(r);
     return rc;

@@ -21,12 +21,12 @@ int hub_lock_open(struct hub_lock *l, const char *path, const struct progress *p
     if (l->fd < 0)
         return file_error("lock", path);
     while (flock(l->fd, LOCK_EX | LOCK_NB) != 0) {
-        int rc = errno == EWOULDBLOCK || errno == EINTR
-                     ? progress_step(p, "waiting for another download of this file", 0, 0)
-                     : file_error("lock", path);
         /* Where files cannot be locked, the hash still decides what becomes a blob. */
         if (errno == ENOSYS || errno == EOPNOTSUPP || errno == ENOLCK)
             return 0;
+        int rc = errno == EWOULDBLOCK || errno == EINTR
+                     ? progress_step(p, "waiting for another download of this file", 0, 0)
+                     : file_error("lock", path);
         if (rc != 0) {
             hub_lock_close(l);
             return rc;

@@ -44,7 +44,11 @@ static int look_up_either(enum hub_state *state, char **folder, struct hub_name 
         return rc;
     snprintf(other.id, sizeof other.id, "%s", id);
     rc = look_up(&other_state, &other_folder, &other);
-    if (rc == 0 && other_state > *state) {
+    if (rc != 0) {
+        mem_free(*folder);
+        return rc;
+    }
+    if (other_state > *state) {
         mem_free(*folder);
         *folder = other_folder;
         *state = other_state;

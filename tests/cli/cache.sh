@@ -8,9 +8,10 @@ panels=$XDG_CACHE_HOME/prattle/panels
 entries() { find "$panels" -type f ! -name '*.tmp' 2>/dev/null | wc -l; }
 # load_until N WORD...: until there are N entries; a process of its own writes them.
 load_until() {
-    local n=$1
+    local n=$1 seconds=$((60 * ${PATIENCE:-1})) begun=$SECONDS
     shift
-    while [ "$(entries)" -lt "$n" ]; do p generate a -n 1 "$@" >/dev/null; sleep 0.1; done
+    while [ "$(entries)" -lt "$n" ] && [ $((SECONDS - begun)) -lt $seconds ]; do p generate a -n 1 "$@" >/dev/null; sleep 0.1; done
+    [ "$(entries)" -ge "$n" ] || is "an entry within $seconds s: $*" "$n" "$(entries)"
 }
 answer() { p generate "Once upon a time" -n 12 --seed 5 -m "$model" "$@"; }
 

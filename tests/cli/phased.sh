@@ -7,8 +7,9 @@ printf '%s\n' "Once upon a time" "My name is" "The dog" "A girl went to the" "It
 # Of words to both: the answer from memory and from disk, without the note.
 both() { # NAME WORDS...
     for phased in off on; do
-        "$PRATTLE" bundled --phased $phased --seed 5 -n 24 "${@:2}" <"$work/prompts" >"$work/$phased" 2>"$work/$phased.err"
-        echo "rc $?" >>"$work/$phased"
+        "$PRATTLE" bundled --phased $phased --seed 5 -n 24 "${@:2}" <"${input:-$work/prompts}" >"$work/$phased" 2>"$work/$phased.err"
+        # What fails, or says nothing, is not the same as anything.
+        [ $? -eq 0 ] && grep -q '[a-z]' "$work/$phased" || echo "--phased $phased: failed: $(cat "$work/$phased.err")" >>"$work/$phased"
     done
     is "$1" "$(cat "$work/off")" "$(cat "$work/on")"
 }
@@ -26,7 +27,8 @@ both "several answers" --num-return-sequences 3
 both "drafts from the text" --speculate lookup --greedy
 both "fp32" --dtype fp32
 both "q8" --dtype q8
-both "log-probabilities" --jsonl --top-logprobs 3
+sed 's/.*/{"prompt": "&"}/' "$work/prompts" >"$work/prompts.jsonl"
+input=$work/prompts.jsonl both "log-probabilities" --jsonl --top-logprobs 3
 both "a text that slides" --on-full slide -n 300 --prompt "Once upon a time"
 for phased in off on; do
     "$PRATTLE" eval text "$work/prompts" --model bundled --phased $phased --json 2>/dev/null |
@@ -42,6 +44,7 @@ is "nothing is left behind" 0 "$(panels)"
 sleep 0.2
 run() { "$PRATTLE" "$work/model" --phased "$1" --seed 5 -n 12 -p "Once upon a time" 2>/dev/null; }
 first=$(run on)
+is "a folder's model says something" "0 some words" "$? $(sed -n '1s/.*[a-z].*/some words/p' <<<"$first")"
 is "an entry of the cache" 1 "$(panels)"
 is "again from it" "$first" "$(run on)"
 is "and in memory" "$first" "$(run off)"

@@ -11,7 +11,7 @@ ordered() {
     train "$1" sequence_length=37 micro_batch_size=3 gradient_accumulation=2 dropout=0.1 matrices=own \
         schedule=constant warmup=0 save_every=9 eval_every=0 "${@:2}"
 }
-working() { find "$TMPDIR" "$XDG_CACHE_HOME" -name '*phased*' 2>/dev/null; }
+working() { find "$TMPDIR" "$XDG_CACHE_HOME" -name '.nameless-*' 2>/dev/null; }
 for kind in float32 float16; do
     ordered run precision=$kind >log 2>&1
     want=$(remains run)

@@ -14,7 +14,8 @@ is "it is a little over half as large" yes \
     "$([ "$(stat -c %s b.gguf)" -lt $(($(p convert bundled f.gguf --dtype fp16 >/dev/null; stat -c %s f.gguf) * 57 / 100)) ] && echo yes)"
 is "copied, it is the same file" "$(md5sum <b.gguf)" "$(p convert b.gguf d.gguf >/dev/null; md5sum <d.gguf)"
 prompt="Once upon a time there was a little girl. She liked her red ball."
-logits() { rm -f l.npy; "$PRATTLE" logits "$prompt" --all --out l.npy "$@" >/dev/null 2>&1; md5sum <l.npy; }
+# What fails, or says nothing, is told by its words: no two of those are the same.
+logits() { rm -f l.npy; "$PRATTLE" logits "$prompt" --all --out l.npy "$@" >/dev/null 2>&1 && md5sum <l.npy || echo "none: $*"; }
 want=$(logits --model b.gguf)
 is "of the file as of the model quantized in memory" "$want" "$(logits --model bundled --dtype q8)"
 for kernels in portable $("$PRATTLE" devices | grep -o 'avx[25][0-9]*' | sort -u); do
@@ -23,10 +24,13 @@ for kernels in portable $("$PRATTLE" devices | grep -o 'avx[25][0-9]*' | sort -u
             "$(PRATTLE_KERNELS=$kernels logits --model b.gguf --threads $threads)"
     done
 done
-is "fp16 has others" yes "$([ "$(logits --model bundled)" != "$want" ] && echo yes)"
+fp16=$(logits --model bundled)
+is "fp16 has others" yes "$([[ $fp16 != none:* && $fp16 != "$want" ]] && echo yes)"
 
 lines=("One day" "The dog" "$prompt" "Tom and Sam")
-answers() { printf '%s\n' "${lines[@]}" | "$PRATTLE" b.gguf -n 24 --seed 3 "$@" 2>/dev/null | md5sum; }
+answers() {
+    printf '%s\n' "${lines[@]}" | "$PRATTLE" b.gguf -n 24 --seed 3 "$@" 2>/dev/null >said && [ -s said ] && md5sum <said || echo "none: $*"
+}
 is "a batch gives what single prompts do" "$(answers --batch-size 1)" "$(answers --batch-size 4)"
 is "drafts change nothing" "$(answers --speculate off)" "$(answers --speculate lookup)"
 

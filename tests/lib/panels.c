@@ -4,6 +4,7 @@
 #include "weights/save.h"
 
 #include <dirent.h>
+#include <time.h>
 
 /* Four chunks in fp16. */
 #define SHAPE "random:gpt2,n_layer=2,n_head=4,n_embd=64,n_positions=64,vocab_size=5000"
@@ -97,7 +98,12 @@ bool panels_kept(struct panels *x, const char *name, enum dtype dtype)
 
 void panels_keep_as(struct panels *x, const char *name, enum dtype dtype)
 {
+    const char *patience = getenv("PATIENCE");
+    const double wait_s = 60 * (patience != NULL && atof(patience) > 0 ? atof(patience) : 1);
+    const time_t begun = time(NULL); /* clock_s() may be the still clock here */
     while (!panels_kept(x, name, dtype)) {
+        if (difftime(time(NULL), begun) > wait_s)
+            fail_msg("%s has no entry in the cache after %g s", name, wait_s);
         usleep(5000);
         model_free(panels_load_as(x, name, dtype, &PANELS_ON));
     }

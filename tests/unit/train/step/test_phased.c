@@ -130,11 +130,14 @@ static struct step_result run_step(struct side *x, const struct trial *t, int nu
         if ((i + t->batch) % (PER_STEP / t->blocks) == 0)
             step_end_block(x->step, &sums);
     }
-    int rc = 0;
+    int rc = 0, n_stops = 0;
     while (x->phased != NULL &&
-           (rc = phased_run(x->phased, &sums, 8, t->stops ? &tick : NULL)) == ERR_INTERRUPTED)
+           (rc = phased_run(x->phased, &sums, 8, t->stops ? &tick : NULL)) == ERR_INTERRUPTED) {
         interrupt_clear();
+        n_stops++;
+    }
     assert_ok(rc);
+    assert_true(x->phased == NULL || t->stops == (n_stops > 0));
     return sums;
 }
 

@@ -57,6 +57,15 @@ has "a NUL in it" "bad.jsonl line 1: not JSON: \\u0000 is not allowed" "$(measur
 has "sizes that do not fit" "overlap must be 1 to seq_length (8), not 9" "$(measure wikitext $own/wiki.txt --overlap 9 --seq-length 8)"
 has "usage" "usage: prattle eval wikitext [FILE]" "$(measure wikitext a b)"
 
+# kl reads documents as training does, whatever they are in.
+printf 'The sea is wide.<|endoftext|>And the sky is blue.' >"$TMPDIR/two.txt"
+printf '{"text": "The sea is wide."}\n{"text": "And the sky is blue."}\n' >"$TMPDIR/two.jsonl"
+mkdir "$TMPDIR/two"; printf 'The sea is wide.' >"$TMPDIR/two/a.txt"; printf 'And the sky is blue.' >"$TMPDIR/two/b.txt"
+gzip -k "$TMPDIR/two.jsonl"
+kl() { measure kl $MODEL "$TMPDIR/$1" --other-dtype fp32 --json | grep -o '"figures": .*"tokens": [0-9]*'; }
+has "two documents are compared" '"targets": 37' "$(kl two.txt)"
+for file in two.jsonl two.jsonl.gz two; do is "  the same in $file" "$(kl two.txt)" "$(kl $file)"; done
+
 # A number ends where its standard error does, two digits of which are shown.
 table=$(measure kl $MODEL $own/wiki.txt --other-dtype fp32)
 is "figures of kl with errors" 1 "$(($(grep -c ' +- \| ± ' <<<"$table") > 6))"

@@ -10,6 +10,8 @@ int eval_wikitext(struct evaluation *ev);
 int eval_ptb(struct evaluation *ev);
 int eval_lambada(struct evaluation *ev);
 int eval_text(struct evaluation *ev);
+/* What it reads: the documents of ev->path. To be closed. */
+int eval_open_text(struct dataset *d, const struct evaluation *ev);
 /* eval_text of an open data set, such as a run's validation data; ev->path is its name. */
 int eval_dataset(struct evaluation *ev, const struct dataset *d);
 int eval_choice(struct evaluation *ev);

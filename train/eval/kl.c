@@ -11,7 +11,9 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
+#include "model/tokenizer/bpe_words.h"
 #include "sampling/chain/logits.h"
+#include "train/data/source.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -158,16 +160,64 @@ static int measure_divergence(struct evaluation *ev, const struct ids *ids)
     return rc;
 }
 
-int eval_kl(struct evaluation *ev)
+/* ---- the text ---- */
+
+/* A file of text alone. */
+static int find_plain(bool *out, const char *path)
 {
-    struct buf text = {0};
-    struct ids ids = {0};
+    struct data_sources s = {0};
+    char *list = data_list_path(path);
+    int rc = list == NULL ? ERR_NOMEM : data_sources_find(&s, list);
+    const struct data_source *first = s.list;
+    *out = rc == 0 && s.n == 1 && first->kind == DATA_TEXT && !first->packed && !first->utf16 &&
+           !first->inside;
+    data_sources_release(&s);
+    mem_free(list);
+    return rc;
+}
+
+/* The documents of JSON lines, token files, archives and folders, as in training. */
+static int read_documents(const struct evaluation *ev, struct ids *ids)
+{
+    enum { MOST = 1 << 28 };
+    struct dataset d = {0};
     char shown[256];
-    int rc = check_vocabularies(ev->engine->model, ev->other->model);
-    if (rc == 0 && (rc = eval_need_tokenizer(ev)) == 0 && (rc = eval_read_text(ev, &text)) == 0)
-        rc = tokenizer_encode(ev->engine->model->tokenizer, &ids, buf_text(&text), text.n,
+    int rc = eval_open_text(&d, ev);
+    if (rc == 0 && d.n_tokens > MOST)
+        rc =
+            err_set(ERR_RANGE, "%s has %llu tokens, at most %d are compared at once",
+                    file_show(shown, sizeof shown, ev->path), (unsigned long long)d.n_tokens, MOST);
+    if (rc == 0)
+        rc = ids_reserve(ids, d.n_tokens);
+    if (rc == 0 && (rc = dataset_read(&d, ids->data, 0, d.n_tokens)) == 0)
+        ids->n = d.n_tokens;
+    dataset_close(&d);
+    return rc;
+}
+
+/* As it stands, unless it is several texts. */
+static int read_plain(struct evaluation *ev, struct ids *ids)
+{
+    static const char end[] = BPE_END_OF_TEXT;
+    struct buf text = {0};
+    int rc = eval_read_text(ev, &text);
+    if (rc == 0 && memmem(text.data, text.n, end, sizeof end - 1) != NULL)
+        rc = read_documents(ev, ids);
+    else if (rc == 0)
+        rc = tokenizer_encode(ev->engine->model->tokenizer, ids, buf_text(&text), text.n,
                               ENCODE_TEXT);
     buf_release(&text);
+    return rc;
+}
+
+int eval_kl(struct evaluation *ev)
+{
+    struct ids ids = {0};
+    char shown[256];
+    bool plain;
+    int rc = check_vocabularies(ev->engine->model, ev->other->model);
+    if (rc == 0 && (rc = eval_need_tokenizer(ev)) == 0 && (rc = find_plain(&plain, ev->path)) == 0)
+        rc = plain ? read_plain(ev, &ids) : read_documents(ev, &ids);
     if (rc == 0 && ids.n < 2)
         rc = err_set(ERR_RANGE, "%s has %zu token%s; two are needed, one to predict the other",
                      file_show(shown, sizeof shown, ev->path), ids.n, ids.n == 1 ? "" : "s");

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int open_text(struct dataset *d, const struct evaluation *ev)
+int eval_open_text(struct dataset *d, const struct evaluation *ev)
 {
     struct data_config c;
     struct dataset none = {0};
@@ -100,7 +100,7 @@ int eval_dataset(struct evaluation *ev, const struct dataset *d)
 int eval_text(struct evaluation *ev)
 {
     struct dataset d = {0};
-    int rc = open_text(&d, ev);
+    int rc = eval_open_text(&d, ev);
     if (rc == 0)
         rc = eval_dataset(ev, &d);
     dataset_close(&d);

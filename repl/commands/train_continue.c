@@ -15,6 +15,7 @@
 #include "train/parallel/loss.h"
 #include "train/parallel/world.h"
 #include "train/run/wandb.h"
+#include "weights/run_folder.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,6 +27,27 @@ static const char *shown_path(char out[SHOWN], const struct repl *r)
     return file_show(out, SHOWN, run_path(r->run));
 }
 
+/* Trained for too long, or to no avail, the newest model is not the best. */
+static void report_best(const struct repl *r, bool shell)
+{
+    const struct metrics *m = run_metrics(r->run);
+    char path[SHOWN], opens[SHOWN + 40] = "";
+    if (m->best_step < 0 || m->best_step == m->validation_step)
+        return;
+    if (m->best_step == 0) {
+        wrap_say(stdout, term_dim(stdout), "[validation loss was lowest before training: %.4f]",
+                 m->best_loss);
+        return;
+    }
+    char *best = run_folder_checkpoint(run_path(r->run), m->best_step);
+    if (best != NULL && file_is_folder(best))
+        snprintf(opens, sizeof opens, "; `%s %s` opens that model", shell ? "prattle" : ":load",
+                 file_word(path, sizeof path, best));
+    wrap_say(stdout, term_dim(stdout), "[validation loss was lowest at step %" PRId64 ": %.4f%s]",
+             m->best_step, m->best_loss, opens);
+    mem_free(best);
+}
+
 static void report_finished(struct repl *r, bool shell, bool idle)
 {
     char path[SHOWN], line[SHOWN + 120];
@@ -34,6 +56,7 @@ static void report_finished(struct repl *r, bool shell, bool idle)
              "%.2f GiB]\n",
              run_step(r->run), shown_path(path, r), train_peak_gib()); /* against its plan */
     wrap_figures(stdout, term_dim(stdout), line);
+    report_best(r, shell);
     if (idle && shell)
         wrap_say(stdout, term_dim(stdout), "[`prattle train resume %s steps=N` trains it further]",
                  file_word(path, sizeof path, run_path(r->run)));

@@ -281,6 +281,19 @@ static void show_work(const struct metrics *m, const char *before, const char *a
              m->skipped == 1 ? "" : "s", after);
 }
 
+/* The step's own line has the loss of its own step. */
+static void show_validation(const struct metrics *m)
+{
+    char last[64] = "";
+    if (m->best_step < 0 || m->best_step == m->step)
+        return;
+    if (m->validation_step >= 0 && m->validation_step != m->step)
+        snprintf(last, sizeof last, "validation loss %.4f at step %" PRId64 ", ",
+                 m->validation_loss, m->validation_step);
+    wrap_say(stdout, "", "  %sbest %s%.4f at step %" PRId64, last,
+             *last == '\0' ? "validation loss " : "", m->best_loss, m->best_step);
+}
+
 /* Of a run that another process has open, or none. */
 static int status_of_folder(const struct repl *r, const char *path)
 {
@@ -304,6 +317,8 @@ static int status_of_folder(const struct repl *r, const char *path)
     mem_free(label);
     if ((rc = show_line(&m)) == 0)
         show_work(&m, "", "");
+    if (rc == 0)
+        show_validation(&m);
     struct source_reads *sources;
     int n;
     if (rc == 0 && (rc = metrics_read_sources(&sources, &n, path)) == 0) {
@@ -313,19 +328,6 @@ static int status_of_folder(const struct repl *r, const char *path)
     if (rc == 0)
         show_newest(run_folder_newest(path), "");
     return rc;
-}
-
-/* The step's own line has the loss of its own step. */
-static void show_validation(const struct metrics *m)
-{
-    char last[64] = "";
-    if (m->best_step < 0 || m->best_step == m->step)
-        return;
-    if (m->validation_step != m->step)
-        snprintf(last, sizeof last, "validation loss %.4f at step %" PRId64 ", ",
-                 m->validation_loss, m->validation_step);
-    wrap_say(stdout, "", "  %sbest %s%.4f at step %" PRId64, last,
-             *last == '\0' ? "validation loss " : "", m->best_loss, m->best_step);
 }
 
 static int status_of_memory(struct repl *r)

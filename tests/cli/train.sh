@@ -187,4 +187,12 @@ has "show of a run's folder" "sequence_length                 48                
 has "of what is none" "there is no checkpoint in empty" "$(mkdir -p empty; "$PRATTLE" train show empty 2>&1)"
 has "pairs hold wherever they stand" "learning_rate                   0.001" \
     "$("$PRATTLE" train show learning_rate=1e-3 finetune)"
+# A model that learns a text by heart gets worse at another: which one was best is said.
+printf '%s' {a..z}{a..z} >other.txt
+said=$(train heart learning_rate=3e-2 steps=40 eval_every=10 save_every=10 keep_last=1 validation=other.txt schedule=constant 2>&1)
+best=$(grep '(best)' <<<"$said" | tail -n 1 | sed 's/^step *\([0-9]*\).*validation loss \([0-9.]*\) (best).*/\1 \2/')
+step=${best% *} loss=${best#* }
+is "which step was best" "[validation loss was lowest at step $step: $loss; \`prattle heart/step-$(printf %06d "$step")\` opens that model]" \
+    "$(grep 'was lowest' <<<"$said")"
+has "  later, too" "best validation loss $loss at step $step" "$("$PRATTLE" train status heart)"
 finish

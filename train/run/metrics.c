@@ -291,6 +291,10 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
         json_object_set_new(o, "n_steps", json_integer(m->n_steps));
     if (left_s >= 0)
         json_object_set_new(o, "left_s", json_real(left_s));
+    if (m->best_step >= 0 && isfinite(m->best_loss)) {
+        json_object_set_new(o, "best_step", json_integer(m->best_step));
+        json_object_set_new(o, "best_loss", json_real(m->best_loss));
+    }
     return end_line(l, o, rc);
 }
 
@@ -311,6 +315,7 @@ static int parse_line(struct metrics *m, char **label, const json_t *o)
                {"share", &m->share},
                {"waited", &m->waited},
                {"loss_scale", &m->loss_scale},
+               {"best_loss", &m->best_loss},
                {"validation_loss", &m->validation_loss}};
     const char *text = "";
     double left_s = -1, skipped = 0, waited_rank = 0;
@@ -325,6 +330,8 @@ static int parse_line(struct metrics *m, char **label, const json_t *o)
         rc = json_take_int(o, "n_steps", 0, INT64_MAX, &m->n_steps);
     if (rc == 0)
         rc = json_take_int(o, "tokens", 0, INT64_MAX, &tokens);
+    if (rc == 0)
+        rc = json_take_int(o, "best_step", 0, INT64_MAX, &m->best_step);
     if (rc == 0)
         rc = json_take_number(o, "left_s", 0, 1e300, &left_s);
     if (rc == 0)

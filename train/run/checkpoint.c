@@ -361,8 +361,7 @@ int checkpoint_open(struct checkpoint *c, const char *path, const struct progres
         rc = err_set(ERR_MISSING, "there is no checkpoint in %s", shown);
     for (int i = 0; i < n; i++) {
         rc = open_checkpoint(c, run_folder_checkpoint(path, steps[i]), p);
-        /* What a newer program wrote is whole: its steps would be taken again. */
-        if (rc == 0 || rc == ERR_INTERRUPTED || rc == ERR_NOMEM || rc == ERR_MISMATCH)
+        if (rc == 0 || rc == ERR_INTERRUPTED || rc == ERR_NOMEM)
             break;
         progress_note(p, "%s; passed over", err_text());
         if (i == n - 1)

@@ -207,8 +207,8 @@ static token_id known_id(const struct vocab_draft *d, token_id id, token_id othe
 }
 
 /* A file of merges that was cut short is one of fewer, and encodes texts as other tokens. Ordinary
- * tokens of several bytes are made by merges, where texts are encoded from bytes at all; a few that
- * are not may have been added. */
+ * tokens of several bytes are made by merges, where texts are encoded from bytes at all, or there
+ * are no merges and texts are bytes; a few that are not may have been added. */
 static void note_few_merges(const struct tokenizer *t, const struct vocab *v,
                             const struct progress *p)
 {
@@ -220,7 +220,7 @@ static void note_few_merges(const struct tokenizer *t, const struct vocab *v,
         single += there && n == 1;
         longer += there && n > 1;
     }
-    if (single == 256 && longer - v->n_merges > longer / PART)
+    if (single == 256 && v->n_merges > 0 && longer - v->n_merges > longer / PART)
         progress_note(
             p, "the tokenizer has %d merges for %d tokens of several bytes: is its file whole?",
             v->n_merges, longer);

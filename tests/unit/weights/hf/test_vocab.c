@@ -122,8 +122,8 @@ static void a_file_of_merges_cut_short_is_noted(void **state)
     note_of_pairs(&notes, 200, 197);
     assert_string_equal(notes.last, "the tokenizer has 197 merges for 200 tokens of several "
                                     "bytes: is its file whole?");
-    note_of_pairs(&notes, 200, 0);
-    assert_int_equal(notes.n, 2);
+    note_of_pairs(&notes, 200, 0); /* as random: models have it */
+    assert_int_equal(notes.n, 1);
 }
 
 #define HEAD "{\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false}, "

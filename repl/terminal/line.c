@@ -8,14 +8,17 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "repl/terminal/history_text.h"
 #include "repl/terminal/keys.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <readline/history.h>
@@ -98,6 +101,60 @@ static char *word_breaks(void)
     return end > start && end < rl_point && rl_line_buffer[end] == '=' ? and_key : spaces;
 }
 
+/* Leave out of the file at path what is before its text [n], for its owner alone, as readline has
+ * it. */
+static void shorten_history(const char *path, const char *text, size_t n)
+{
+    char *followed = realpath(path, NULL); /* a link stays one */
+    const mode_t mask = umask(S_IRWXG | S_IRWXO);
+    if (followed != NULL)
+        file_write_whole(followed, text, n, true);
+    umask(mask);
+    free(followed);
+}
+
+/* keep: the entries that the file is shortened to; 0: it stays as it is. */
+static void load_history(const char *path, size_t keep)
+{
+    struct buf text = {0}, entry = {0};
+    size_t n = 0;
+    int rc = file_read_all(&text, path, SIZE_MAX);
+    const char *at = buf_text(&text), *end = at + text.n;
+    while (rc == 0 && (rc = history_text_next(&entry, &at, end)) == 0 && entry.n > 0) {
+        add_history(buf_text(&entry));
+        n++;
+    }
+    if (rc == 0 && keep > 0 && n > keep) {
+        for (at = buf_text(&text); n > keep && rc == 0; n--)
+            rc = history_text_next(&entry, &at, end);
+        if (rc == 0)
+            shorten_history(path, at, (size_t)(end - at));
+    }
+    buf_release(&entry);
+    buf_release(&text);
+}
+
+/* The newest entry behind those of the file, which other programs append to as well; all of them
+ * where it is gone, in one for its owner alone. */
+static void save_entry(void)
+{
+    struct buf text = {0};
+    int i = history_length - 1, rc = 0;
+    if (!file_exists(line.path)) {
+        const int fd = open(line.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        if (fd >= 0)
+            close(fd);
+        i = 0;
+    }
+    for (; i < history_length && rc == 0; i++) {
+        const HIST_ENTRY *e = history_get(history_base + i);
+        rc = history_text_add(&text, e->timestamp, e->line);
+    }
+    if (rc == 0)
+        file_append(line.path, text.data, text.n);
+    buf_release(&text);
+}
+
 /* Where lines are kept, its folder made. NULL with the reason in *note, or without home. */
 static char *history_path(char **note)
 {
@@ -112,7 +169,7 @@ static char *history_path(char **note)
         rc = err_errno("cannot write %s", path);
     if (rc != 0) {
         *note = mem_sprintf("history is not kept: %s", err_text());
-        read_history(path);
+        load_history(path, 0);
         mem_free(path);
         path = NULL;
     }
@@ -146,15 +203,11 @@ void line_open(const struct line_config *c, char **note)
     keys_open();
     line.inputrc_mode = rl_editing_mode;
     using_history();
-    /* Times between the entries let an entry have several lines. */
-    history_comment_char = '#';
-    history_write_timestamps = 1;
+    history_comment_char = '#'; /* before an entry's time */
     line_configure(c);
     line.path = c->history > 0 ? history_path(note) : NULL;
-    if (line.path == NULL)
-        return;
-    if (read_history(line.path) == 0)
-        history_truncate_file(line.path, c->history);
+    if (line.path != NULL)
+        load_history(line.path, (size_t)c->history);
 }
 
 void line_close(void)
@@ -172,12 +225,8 @@ static void remember_text(const char *text)
         (last != NULL && strcmp(last->line, text) == 0))
         return;
     add_history(text);
-    if (line.path == NULL)
-        return;
-    if (!file_exists(line.path))
-        write_history(line.path);
-    else
-        append_history(1, line.path);
+    if (line.path != NULL)
+        save_entry();
 }
 
 /* Whether a """ text is whole; spaces behind its end do not count. *n is where it ends. */

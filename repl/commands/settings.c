@@ -52,10 +52,15 @@ static int origin_text(struct buf *out, const struct options *o, const struct se
                       file_show(shown, sizeof shown, hidden), source);
 }
 
+static bool setting_is_text(const struct setting *o)
+{
+    return o->type == SETTING_STRING || o->type == SETTING_PATH;
+}
+
 static void show_setting(const struct repl *r, const struct setting *o)
 {
     struct buf value = {0}, given = {0};
-    const bool text = o->type == SETTING_STRING || o->type == SETTING_PATH;
+    const bool text = setting_is_text(o);
     settings_list_value(&value, &r->options, o);
     origin_text(&given, &r->options, o);
     if (!text && buf_str(&given, "; ") == 0)
@@ -173,7 +178,6 @@ static int refuse_name(const struct repl *r, const char *name)
  * quotes, behind the value of a text a known one. The end of text if there is none. */
 static const char *next_assignment(const struct setting *o, const char *text)
 {
-    const bool is_text = o->type == SETTING_STRING || o->type == SETTING_PATH;
     char name[GROUP_WORD], quote = '\0';
     for (const char *p = text; *p != '\0'; p++) {
         if (quote != '\0' || *p == '"' || *p == '\'') {
@@ -184,7 +188,7 @@ static const char *next_assignment(const struct setting *o, const char *text)
         if (strchr(" \t\n", *p) == NULL || n == 0 || n >= sizeof name || p[1 + n] != '=')
             continue;
         snprintf(name, sizeof name, "%.*s", (int)n, p + 1);
-        if (!is_text || settings_table_find(&options_table, name) != NULL)
+        if (!setting_is_text(o) || settings_table_find(&options_table, name) != NULL)
             return p + 1;
     }
     return text + strlen(text);
@@ -228,13 +232,20 @@ static int take_value(char **out, const struct setting *o, const char *text, siz
     return *out == NULL ? ERR_NOMEM : 0;
 }
 
-/* text [n] is what follows a setting's name: nothing shows it. */
-static int set_or_show(struct repl *r, const struct setting *o, const char *text, size_t n)
+/* Whether nothing behind the = of a setting is its value. */
+static bool takes_nothing(const struct setting *o)
+{
+    return o->type == SETTING_SHORTHAND || setting_is_text(o);
+}
+
+/* text [n] is what follows a setting's name, or its =: nothing shows it, if that is no value. */
+static int set_or_show(struct repl *r, const struct setting *o, bool assigned, const char *text,
+                       size_t n)
 {
     char *value;
     while (n > 0 && strchr(" \t\n", text[n - 1]) != NULL)
         n--;
-    if (n == 0 && o->type != SETTING_SHORTHAND) {
+    if (n == 0 && o->type != SETTING_SHORTHAND && !(assigned && setting_is_text(o))) {
         show_setting(r, o);
         return 0;
     }
@@ -322,11 +333,11 @@ static int set_or_show_each(struct repl *r, const char *text, struct buf *set)
             return rc;
         if (*value == '=')
             value += 1 + strspn(value + 1, " \t\n");
-        const char *end = assigned ? next_assignment(o, value) : value + strlen(value);
-        rc = set_or_show(r, o, value, (size_t)(end - value));
+        const char *end = assigned ? next_assignment(o, text + n + 1) : value + strlen(value);
+        rc = set_or_show(r, o, assigned, value, (size_t)(end - value));
         if (rc == 0 && *value != '\0' && n == 1)
             say_meant(r, o);
-        if (rc == 0 && (end > value || (assigned && o->type == SETTING_SHORTHAND)))
+        if (rc == 0 && (end > value || (assigned && takes_nothing(o))))
             rc = buf_printf(set, "%s%s", set->n > 0 ? ", " : "", o->name);
         text = end;
     }

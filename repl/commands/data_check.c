@@ -1,6 +1,7 @@
 #include "repl/commands/data_check.h"
 
 #include "model/base/err.h"
+#include "model/base/mem.h"
 #include "repl/commands/command.h"
 #include "repl/commands/data_tokenizer.h"
 #include "repl/session/repl.h"
@@ -79,7 +80,21 @@ static int read_request(struct request *q, const struct call *c)
     return rc == 0 ? prepare_config_check_reading(&q->as) : rc;
 }
 
-/* In the shell a model is only for its vocabulary, where one is named; the files may say theirs. */
+/* Such have no tokens before a tokenizer makes them. */
+static bool is_of_texts(const char *path)
+{
+    struct data_sources s = {0};
+    char *list = data_list_path(path);
+    const bool is = list != NULL && data_sources_find(&s, list) == 0 && s.n > 0 &&
+                    data_kind_is_text(s.list[0].kind);
+    data_sources_release(&s);
+    mem_free(list);
+    err_clear();
+    return is;
+}
+
+/* In the shell a model is only for its vocabulary, where one is named or texts are encoded; the
+ * files may say theirs. */
 int data_check(struct repl *r, const struct call *c)
 {
     struct data_tokenizer t = {0};
@@ -93,6 +108,8 @@ int data_check(struct repl *r, const struct call *c)
         rc = data_tokenizer_open(&t, r, q.as.tokenizer);
     else if (rc == 0 && note.name[0] != '\0')
         rc = data_tokenizer_open_noted(&t, r, &note);
+    else if (rc == 0 && is_of_texts(q.path))
+        rc = data_tokenizer_open(&t, r, "");
     if (rc == 0)
         rc = check_run(&report, q.path, q.texts.n > 0 ? buf_text(&q.texts) : NULL, &q.as,
                        t.tokenizer, t.n_vocab, progress_show());

@@ -103,7 +103,8 @@ static int merge_adapter(struct repl *r, const char *path)
         (rc = unsaved_put_away(r, DISCARD_LORA_MERGE, 0)) == 0) {
         adapter_merge(r->model);
         wrap_say(stdout, term_dim(stdout),
-                 "adapter merged into the weights in memory; `:save PATH` writes them in %s",
+                 "adapter merged into the weights in memory; `:save %s` writes them in %s",
+                 r->model->params.dtype == DTYPE_Q8 ? "FILE.gguf" : "PATH",
                  model_precision(r->model));
     }
     return rc;

@@ -80,12 +80,16 @@ static bool is_text_file(const char *path)
     return is;
 }
 
-/* Whether the folder has texts among its first files, and no model's configuration. */
+/* Whether the folder has texts among its first files, and none of a model or a run. */
 static bool has_texts(const char *path)
 {
+    static const char *const of_models[] = {"config.json",    "vocab.json",        "merges.txt",
+                                            "tokenizer.json", "model.safetensors", "metrics.jsonl"};
     bool found = false;
-    char *config = file_join(path, "config.json");
-    DIR *dir = config == NULL || file_exists(config) ? NULL : opendir(path);
+    for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
+        if (file_exists_in(path, of_models[i]))
+            return false;
+    DIR *dir = opendir(path);
     const char *name;
     for (int i = 0; i < MOST_LOOKED && !found && (name = folder_entry_next(dir)) != NULL; i++) {
         char *file = name[0] == '.' ? NULL : file_join(path, name);
@@ -93,7 +97,6 @@ static bool has_texts(const char *path)
         mem_free(file);
     }
     folder_entry_close(dir);
-    mem_free(config);
     return found;
 }
 

@@ -85,4 +85,8 @@ has "any vocabulary" "2, ids 1 to 32767" "$(check other.bin)"
 has "texts without a tokenizer" "texts need the tokenizer that made the tokens: load a model that has it, or give tokenizer=PATH" "$(check other.bin texts)"
 is "a difference is a status" 1 "$(check mega texts --model $MODEL >/dev/null; echo $?)"
 has "usage" "usage: prattle data check PATH [TEXTS ...]" "$(check field=a)"
+echo "Once upon a time" >text.txt
+is "texts have the tokens of the model that opens by itself" "$(field documents "$(check text.txt --model bundled)") $(field tokens "$(check text.txt --model bundled)")" \
+    "$(field documents "$(check text.txt)") $(field tokens "$(check text.txt)")"
+has "  and some" "ids " "$(field tokens "$(check text.txt)")"
 finish

@@ -159,6 +159,8 @@ printf 'PK\3\4\24\0\6\0' >"$TMPDIR/my.docx"
 refuse "a Word document" "my.docx is a Word document, not a model" "$TMPDIR/my.docx" -p a
 mkdir "$TMPDIR/texts" && cp "$TMPDIR/my.txt" "$TMPDIR/texts"
 refuse "a folder of texts" "nor either's index; it has texts: \`prattle train finetune data=$TMPDIR/texts\` trains on them" "$TMPDIR/texts" -p a
+mkdir "$TMPDIR/half"; echo a text >"$TMPDIR/half/NOTE.txt"; echo '#version: 0.2' >"$TMPDIR/half/merges.txt"
+is "  a model's that lacks files is none" 0 "$("$PRATTLE" "$TMPDIR/half" -p a 2>&1 | grep -c 'it has texts')"
 (cd "$TMPDIR" && "$PRATTLE" train finetune data=my.txt steps=1 epochs=0 sequence_length=8 eval_every=0 folder=many/one --model $MODEL >/dev/null 2>&1)
 refuse "a folder of runs" "many is a folder of runs; the newest is $TMPDIR/many/one" train finetune init="$TMPDIR/many" data="$TMPDIR/my.txt"
 refuse "  for its tokenizer" "many is a folder of runs; the newest is $TMPDIR/many/one" tokens --model "$TMPDIR/many" a

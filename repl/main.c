@@ -207,6 +207,7 @@ int main(int argc, char **argv)
     if (rc == 0)
         rc = finish_output();
     repl_release(&r);
+    processes_tell_asked(signals_leaving());
     rc = processes_end(rc, said);
     world_close();
     if (signals_leaving())

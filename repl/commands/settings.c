@@ -331,13 +331,14 @@ static int set_or_show_each(struct repl *r, const char *text, struct buf *set)
         const struct setting *o = find_called(r, text, n, *value == '\0', &rc);
         if (o == NULL)
             return rc;
-        if (*value == '=')
+        const bool equals = *value == '=';
+        if (equals)
             value += 1 + strspn(value + 1, " \t\n");
         const char *end = assigned ? next_assignment(o, text + n + 1) : value + strlen(value);
-        rc = set_or_show(r, o, assigned, value, (size_t)(end - value));
+        rc = set_or_show(r, o, equals, value, (size_t)(end - value));
         if (rc == 0 && *value != '\0' && n == 1)
             say_meant(r, o);
-        if (rc == 0 && (end > value || (assigned && takes_nothing(o))))
+        if (rc == 0 && (end > value || (equals && takes_nothing(o))))
             rc = buf_printf(set, "%s%s", set->n > 0 ? ", " : "", o->name);
         text = end;
     }

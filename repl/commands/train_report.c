@@ -108,6 +108,17 @@ static int plan_sources(const struct run_config *c, const struct dataset *d, str
                : run_config_plan_sources(d, b, n_steps, per_step, out);
 }
 
+/* A cluster that is planned may be elsewhere, with its hostfile. */
+static int check_hosts(const struct run_config *c, const struct scaling_request *scaling)
+{
+    int rc = restart_check_hosts(c);
+    if (rc != ERR_MISSING || scaling == NULL)
+        return rc;
+    progress_warn(err_text());
+    err_clear();
+    return 0;
+}
+
 /* By the shape and tokenizer of a model that need not be loaded; m: the one in memory, where that
  * would be trained. */
 static int plan_for(struct repl *r, struct run_config *c, const struct config *shape,
@@ -122,7 +133,7 @@ static int plan_for(struct repl *r, struct run_config *c, const struct config *s
     if (rc == 0)
         rc = run_check_first(c, shape, m);
     if (rc == 0)
-        rc = restart_check_hosts(c);
+        rc = check_hosts(c, scaling);
     if (rc == 0 && scaling != NULL && scaling->plot != NULL)
         rc = plot_write_check(scaling->plot, r->options.settings.call.force);
     if (rc == 0)

@@ -291,7 +291,7 @@ static int finish_request(void *user, const struct generate_request *item, int f
         rc = batch_ranks_next(l->ranks, q->line, item->elsewhere ? NULL : &o);
     else if (rc == 0)
         rc = write_output(l, &o);
-    if (rc == 0 && failed == 0 && !item->elsewhere)
+    if (rc == 0 && failed == 0 && !item->elsewhere && !l->cut)
         rc = answer_save_sample(l->settings->batch.jsonl ? &q->json.settings : l->settings,
                                 q->json.text, q->json.n, item->draw, answers, n);
     line_output_release(&o);
@@ -387,8 +387,8 @@ static int run_batch(struct repl *r, struct lines *l, const struct settings *s)
     if (rc == 0)
         show_figures(s, &stats);
     if (rc == ERR_INTERRUPTED && l->cut)
-        wrap_say(stderr, "", "[stopped after %ld line%s, whose answers are whole]", l->written,
-                 l->written == 1 ? "" : "s");
+        wrap_say(stderr, "", "[stopped after the answers to %ld line%s; those begun are left out]",
+                 l->written, l->written == 1 ? "" : "s");
     if (rc == 0 && l->failures > 0)
         rc = err_set(ERR_FORMAT, "%ld of %ld lines could not be answered", l->failures, l->line);
     return rc;
@@ -418,7 +418,7 @@ int batch_lines(struct repl *r, int fd, const char *path, const char *out)
         rc = run_batch(r, &l, &s);
     if (l.file != NULL) {
         /* What could be answered is kept, as it would be on standard output. */
-        int kept = l.line > 0 ? file_commit(&file) : 0;
+        int kept = (l.cut ? l.written : l.line) > 0 ? file_commit(&file) : 0;
         file_abandon(&file);
         rc = rc == 0 ? kept : rc;
     }

@@ -47,6 +47,18 @@ static const char *find_words(char line[160], const char *host, size_t n)
     return line + n + strspn(line + n, BLANK);
 }
 
+/* What mpirun has for slots. */
+static const char *const slot_keys[] = {"slots", "cpu", "count"};
+enum { N_SLOT_KEYS = sizeof slot_keys / sizeof *slot_keys };
+
+static bool is_one_of(const char *const *keys, size_t n_keys, const char *key, size_t n)
+{
+    for (size_t i = 0; i < n_keys; i++)
+        if (n == strlen(keys[i]) && memcmp(key, keys[i], n) == 0)
+            return true;
+    return false;
+}
+
 /* The value of slots=; NULL: there is none. */
 static const char *find_slots(char line[160], const char *host, size_t n)
 {
@@ -54,7 +66,7 @@ static const char *find_slots(char line[160], const char *host, size_t n)
     size_t length;
     for (const char *at = find_words(line, host, n); at != NULL && *at != '\0';) {
         at = read_word(at, &key, &length, &value);
-        if (at != NULL && length == sizeof "slots" - 1 && memcmp(key, "slots", length) == 0)
+        if (at != NULL && is_one_of(slot_keys, N_SLOT_KEYS, key, length))
             slots = value;
     }
     return slots;
@@ -68,16 +80,15 @@ static int refuse_words(const char *host, size_t n, const char *words)
                    file_show(other, sizeof other, words), file_show(shown, sizeof shown, name));
 }
 
-/* Those that mpirun has. */
+/* Those that mpirun has, by its slots and their most, and by the user and port of ssh. */
 static bool is_known(const char *key, size_t n)
 {
-    static const char *const keys[] = {"slots",     "cpu",       "count",     "slots-max",
-                                       "slots_max", "max-slots", "max_slots", "port",
-                                       "username",  "user-name", "user_name"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (n == strlen(keys[i]) && memcmp(key, keys[i], n) == 0)
-            return true;
-    return false;
+    static const char *const others[] = {"slots-max", "slots_max", "max-slots", "max_slots",
+                                         "cpu-max",   "cpu_max",   "max-cpu",   "max_cpu",
+                                         "count-max", "count_max", "max-count", "max_count",
+                                         "username",  "user-name", "user_name", "port"};
+    return is_one_of(slot_keys, N_SLOT_KEYS, key, n) ||
+           is_one_of(others, sizeof others / sizeof *others, key, n);
 }
 
 static int check_words(const char *host, size_t n)

@@ -53,6 +53,16 @@ void launcher_notes_release(struct launcher_notes *l)
 
 /* ---- notes ---- */
 
+/* mpirun tells the others to end once one has. */
+static void take_asked(struct launcher_notes *l, int rank, const char *host, const char *why)
+{
+    if (*l->asked.why != '\0')
+        return;
+    l->asked.rank = rank;
+    snprintf(l->asked.host, sizeof l->asked.host, "%s", host);
+    snprintf(l->asked.why, sizeof l->asked.why, "%.*s", (int)strcspn(why, "\n"), why);
+}
+
 /* Behind PROCESSES_LOST. The first that tells of a loss is right: others miss ranks that have ended
  * for it. But a host that is cut off misses rank 0, which misses that host. */
 static void take_loss(struct launcher_notes *l, const char *text)
@@ -62,6 +72,8 @@ static void take_loss(struct launcher_notes *l, const char *text)
     char host[sizeof e->host];
     if (sscanf(text, "saved %" SCNd64, &e->saved) == 1) {
         l->over = true;
+    } else if (sscanf(text, "asked %d %63s %n", &rank, host, &at) == 2 && at > 0) {
+        take_asked(l, rank, host, text + at);
     } else if (sscanf(text, "%d %d %63s %n", &rank, &n, host, &at) == 3 && at > 0 &&
                (!l->told || (e->silent && e->rank == 0 && rank > 0))) {
         l->told = true;
@@ -156,20 +168,27 @@ static void read_notice(struct launcher_notes *l)
     name_signal(l, sig);
 }
 
-/* A rank that a signal told to end, which it did in its own way, once rank 0 had saved the step. */
-static void read_status(struct launcher_notes *l)
+/* A rank that a signal told to end, which it did in its own way, after a pause of all. */
+static void take_told_to_end(struct launcher_notes *l)
 {
-    struct launcher_end *e = &l->end;
-    const char *first = strstr(buf_text(&l->notice), "Process name: ");
-    int rank, code;
-    if (l->told || first == NULL ||
-        sscanf(first, "Process name: [[%*d,%*d],%d] Exit code: %d", &rank, &code) != 2 ||
-        code <= 128)
+    if (l->told || *l->asked.why == '\0')
         return;
     l->told = true;
-    e->rank = rank;
-    e->n = 1;
-    snprintf(e->why, sizeof e->why, "ended by signal %d", code - 128);
+    l->end.rank = l->asked.rank;
+    l->end.n = 1;
+    memcpy(l->end.host, l->asked.host, sizeof l->end.host);
+    memcpy(l->end.why, l->asked.why, sizeof l->end.why);
+}
+
+/* All have paused since one was sent SIGINT, as by Ctrl-C. */
+static bool is_pause(const struct launcher_notes *l)
+{
+    const char *first = strstr(buf_text(&l->notice), "Process name: ");
+    int code;
+    return !l->told && *l->asked.why == '\0' && first != NULL &&
+           strstr(buf_text(&l->notice), "exited on signal") == NULL &&
+           sscanf(first, "Process name: [[%*d,%*d],%*d] Exit code: %d", &code) == 1 &&
+           code == 128 + SIGINT;
 }
 
 static int say_loss(const struct launcher_end *e)
@@ -180,8 +199,6 @@ static int say_loss(const struct launcher_end *e)
                        e->why);
     if (e->rank < 0)
         return err_set(ERR_IO, "mpirun was lost: %s", e->why);
-    if (*e->host == '\0')
-        return err_set(ERR_IO, "rank %d was lost: %s", e->rank, e->why);
     if (e->n > 1)
         snprintf(others, sizeof others, " and %d more of its host", e->n - 1);
     return err_set(ERR_IO, "rank %d (%s)%s %s lost: %s", e->rank, e->host, others,
@@ -230,7 +247,7 @@ static int end_without_word(struct launcher_notes *l, int status, int interrupts
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && l->notice.n == 0)
         return err_set(ERR_MISSING, "mpirun cannot be run");
     read_notice(l);
-    read_status(l);
+    take_told_to_end(l);
     read_lost_host(l);
     l->end.lost = l->told;
     if (!l->told && WIFSIGNALED(status)) {
@@ -256,7 +273,7 @@ int launcher_notes_end(struct launcher_notes *l, int status, int interrupts)
     text = l->ending.data + 1;
     const long code = strtol(text, &sentence, 10);
     /* As mpirun ends the others it interrupts rank 0 too. */
-    if (code == ERR_INTERRUPTED && interrupts == 0 && (l->told || l->notice.n > 0))
+    if (code == ERR_INTERRUPTED && interrupts == 0 && (l->told || l->notice.n > 0) && !is_pause(l))
         return end_without_word(l, status, 0);
     l->end.ran = true;
     sentence += *sentence == ' ';

@@ -30,6 +30,10 @@ struct launcher_notes {
     bool told, over;   /* of a rank that was lost; and there is nothing more to come */
     bool last;         /* mpirun has said how a process ended, which is the last that it does */
     struct launcher_end end;
+    struct {
+        int rank;
+        char host[64], why[160];
+    } asked;        /* the first that says that a signal told it to end; why "": none */
     uint64_t kills; /* by the kernel, of processes for their memory, before */
 };
 

@@ -57,6 +57,17 @@ void processes_tell_saved(int64_t step)
         err_clear();
 }
 
+void processes_tell_asked(int sig)
+{
+    char text[160];
+    if (sig == 0 || !processes_launched() || world_size() == 1)
+        return;
+    const int n = snprintf(text, sizeof text, "%casked %d %s ended by signal %d\n", PROCESSES_LOST,
+                           world_rank(), world_host(world_rank()), sig);
+    if (file_write_fd(loss_words(), text, (size_t)n) != 0)
+        err_clear();
+}
+
 bool processes_launched(void)
 {
     return launched != BY_OTHERS;

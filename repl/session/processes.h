@@ -17,8 +17,8 @@ enum { PROCESSES_END = '\x1e' };
 /* Its sentence, where it has shown that the run paused, or has no step to show. */
 #define PROCESSES_PAUSED "paused"
 /* Begins a line on standard error of a rank that prattle has launched, of another that is lost:
- * "RANK N HOST REASON" (parallel/loss.h); and of rank 0, what comes of it: "saved STEP", -1:
- * nothing. */
+ * "RANK N HOST REASON" (parallel/loss.h); of rank 0, what comes of it: "saved STEP", -1: nothing;
+ * and of one that a signal has told to end: "asked RANK HOST REASON". */
 enum { PROCESSES_LOST = '\x1d' };
 
 /* As world_open. What ranks print is plain, unless whoever launched them has said where it goes: a
@@ -35,6 +35,8 @@ bool processes_launched(void);
 bool processes_for_prompt(void);
 /* Where it has, tell it what main ends with. */
 void processes_tell_end(int rc);
+/* That this rank ends since it was sent signal sig, 0: it was not. */
+void processes_tell_asked(int sig);
 /* The step that was saved when another rank was lost; -1: none could be. */
 void processes_tell_saved(int64_t step);
 

@@ -257,7 +257,7 @@ static void stop_unhushed(int sig)
     errno = was;
 }
 
-/* The shell says so when the program goes on, and again when it comes to the foreground. */
+/* Once the program goes on, after fg; after bg only some shells (dash) say it again at fg. */
 static void go_on_hushed(int sig)
 {
     const int was = errno;

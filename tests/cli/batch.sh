@@ -162,5 +162,5 @@ until [ -s "$TMPDIR/out" ]; do sleep 0.05; kill -0 $! || break; done
 kill -TERM $!; wait $!
 ended=$?
 is "an answer that was interrupted is left out" "143 $("$PRATTLE" $MODEL $S --greedy -n 40 <<<"The sea")" "$ended $(sort -u "$TMPDIR/out")"
-is "  how many are whole is said" "[stopped after $(wc -l <"$TMPDIR/out") lines, whose answers are whole]" "$(cat "$TMPDIR/err")"
+is "  how many are whole is said" "[stopped after the answers to $(wc -l <"$TMPDIR/out") lines; those begun are left out]" "$(cat "$TMPDIR/err")"
 finish

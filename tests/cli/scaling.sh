@@ -64,7 +64,9 @@ is "and processes" "ranks=N is missing: of how many processes the cluster is" "$
 # Whatever is refused, is so before anything is reckoned.
 is "a picture of another kind" "pictures are written as .svg or .png" "$(plan ranks=8 link=1 $given plot=curve.gif)"
 is "a picture nowhere" "cannot write none/curve.svg: No such file or directory" "$(plan ranks=8 link=1 $given plot=none/curve.svg)"
-is "a hostfile that is not there" "there is no file none of hosts" "$(plan ranks=8 link=1 $given hosts=none)"
+is "a hostfile that is not there" "there is no file none of hosts" "$(plan hosts=none)"
+has "  which may be elsewhere, with the cluster" "prattle: there is no file none of hosts" "$(plan ranks=8 link=1 $given hosts=none)"
+has "  that is planned" "best layout: " "$(plan ranks=8 link=1 $given hosts=none)"
 echo "red slots=x" >hosts
 is "and one that mpirun does not understand" "cannot load hosts: slots of red must be a whole number from 1 on, as in slots=2" "$(plan hosts=hosts)"
 out=$(plan ranks=4 link=1 $given rank_memory=0.001)

@@ -123,7 +123,12 @@ has "  with what is left" "train resume $TMPDIR/rank\` continues from the newest
 begin told replicas=3
 kill -TERM "${ranks[1]}"; wait $launcher
 is "a rank is told to end: nothing is left" "1 0" "$? $(gone "$TMPDIR/told")"
-is "  and it is named in a sentence" 1 "$(told err | grep -ac 'rank 1 was lost: ended by signal 15; .* continues from the newest checkpoint$')"
+has "  and it is named" "rank 1 ($(hostname)) was lost: ended by signal 15; " "$(cat err)"
+has "  with what is left" "train resume $TMPDIR/told\` continues from the newest checkpoint" "$(cat err)"
+begin paused replicas=3
+kill -INT "${ranks[1]}"; wait $launcher
+is "a rank is interrupted: all pause as one" "130 0 " "$? $(gone "$TMPDIR/paused") $(cat err)"
+is "  and are kept" "step-$(printf %06d "$(sed -n 's/.*\[step \([0-9]*\) is saved; .*/\1/p' log)")" "$(newest paused)"
 for folder in prompt mpirun rank told; do
     has "  which is whole ($folder)" "[finished at step" "$(loadable $folder)"
 done
@@ -143,8 +148,8 @@ rmdir "$top"
 has "where it has no room it is not started, which would hang" "mpirun needs 16 MiB for files of its own, and /proc has 0.0 MiB; TMPDIR=DIR" \
     "$(OMPI_MCA_orte_tmpdir_base=/proc one refused replicas=2 2>&1)"
 
-for path in relative $TEXT; do
-    is "nor where it could not have its files" "TMPDIR is $path in the environment, must be a folder's path from / on: mpirun has its files there" \
+for path in relative $TEXT ""; do
+    is "nor where it could not have its files" "TMPDIR of the environment must be the path of a folder from / on, where mpirun has its files, not ${path:-empty}" \
         "$(unset OMPI_MCA_orte_tmpdir_base; TMPDIR=$path "$PRATTLE" train finetune data="$TEXT" epochs=0 steps=2 gradient_blocks=2 global_batch_size=2 \
             micro_batch_size=1 sequence_length=32 folder=refused --model $MODEL replicas=2 2>&1)"
 done

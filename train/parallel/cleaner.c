@@ -150,9 +150,9 @@ static int check_base_names(void)
     if (path == NULL || (*path == '/' && (stat(path, &st) != 0 || S_ISDIR(st.st_mode))))
         return 0;
     return err_set(ERR_RANGE,
-                   "%s is %s in the environment, must be a folder's path from / on: "
-                   "mpirun has its files there",
-                   base_names[i], file_show(shown, sizeof shown, path));
+                   "%s of the environment must be the path of a folder from / on, where mpirun "
+                   "has its files, not %s",
+                   base_names[i], *path == '\0' ? "empty" : file_show(shown, sizeof shown, path));
 }
 
 /* With too little room mpirun neither starts nor ends: its PMIx takes 4 MiB at a time. */

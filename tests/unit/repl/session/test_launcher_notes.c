@@ -57,7 +57,18 @@ static void a_signal_is_what_mpirun_says(void **state)
     launcher_notes_release(&l);
 }
 
-/* The others pause with it, which nobody at the prompt has asked for. */
+static void end_with_status(struct launcher_notes *l, const char *code)
+{
+    notice(l, "Primary job  terminated normally, but 1 process returned\n");
+    assert_true(take(l, RULE));
+    assert_true(take(l, "the job to be terminated. The first process to do so was:\n"));
+    assert_true(take(l, "\n"));
+    assert_true(take(l, "  Process name: [[3174,1],0]\n"));
+    assert_true(take(l, code));
+    assert_true(take(l, RULE));
+}
+
+/* All pause with it, and any may end first. */
 static void one_that_was_told_to_end_is_lost(void **state)
 {
     struct launcher_notes l;
@@ -65,17 +76,34 @@ static void one_that_was_told_to_end_is_lost(void **state)
     launcher_notes_begin(&l);
     l.ended = true;
     assert_ok(buf_str(&l.ending, "\x1e-6 paused\n"));
-    notice(&l, "Primary job  terminated normally, but 1 process returned\n");
-    assert_true(take(&l, RULE));
-    assert_true(take(&l, "the job to be terminated. The first process to do so was:\n"));
-    assert_true(take(&l, "\n"));
-    assert_true(take(&l, "  Process name: [[3174,1],2]\n"));
-    assert_true(take(&l, "  Exit code:    143\n"));
-    assert_true(take(&l, RULE));
-    assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_IO, "rank 2 was lost: ended by signal 15");
+    tell(&l, "asked 2 there ended by signal 15");
+    tell(&l, "asked 0 here ended by signal 15"); /* as a consequence */
+    end_with_status(&l, "  Exit code:    130\n");
+    assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_IO,
+                 "rank 2 (there) was lost: ended by signal 15");
     assert_true(l.end.lost && !l.end.silent);
     assert_int_equal(l.end.rank, 2);
     assert_int_equal(l.end.n, 1);
+    launcher_notes_release(&l);
+    /* Of one that was killed mpirun tells the others to end. */
+    launcher_notes_begin(&l);
+    tell(&l, "asked 0 here ended by signal 15");
+    notice(&l, LOST_1);
+    assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_IO,
+                 "rank 1 (there) was lost: killed by signal 9");
+    launcher_notes_release(&l);
+}
+
+static void one_that_is_interrupted_pauses_all(void **state)
+{
+    struct launcher_notes l;
+    (void)state;
+    launcher_notes_begin(&l);
+    l.ended = true;
+    assert_ok(buf_str(&l.ending, "\x1e-6 paused\n"));
+    end_with_status(&l, "  Exit code:    130\n");
+    assert_int_equal(launcher_notes_end(&l, FAILED, 0), ERR_INTERRUPTED);
+    assert_true(l.end.ran && l.end.paused && !l.end.lost);
     launcher_notes_release(&l);
 }
 
@@ -214,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_signal_is_what_mpirun_says),
         cmocka_unit_test(one_that_was_told_to_end_is_lost),
+        cmocka_unit_test(one_that_is_interrupted_pauses_all),
         cmocka_unit_test(of_a_silent_one_ranks_know_more),
         cmocka_unit_test(mpirun_may_be_lost),
         cmocka_unit_test(an_end_in_words_is_no_loss),

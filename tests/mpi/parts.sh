@@ -114,10 +114,11 @@ limit() {
 }
 step_of() { echo $((10#$(newest run | cut -d - -f 2))); }
 resume() { "$PRATTLE" train resume run steps=$(($(step_of) + 1)) tensor_parallel=1 replicas=1 2>&1 | tail -n 3; }
-printf '#!/bin/bash\ntrap "" XFSZ\nexec "%s" "$@"\n' "$PRATTLE" >unsignalled && chmod +x unsignalled
+cc -shared -fPIC -o signalled.so "$OLDPWD/tests/mpi/data/signalled.c" -ldl || { echo "not ok 1 - cc makes signalled.so"; exit 1; }
+printf '#!/bin/bash\nLD_PRELOAD="%s" exec "%s" "$@"\n' "$TMPDIR/signalled.so" "$PRATTLE" >signalled && chmod +x signalled
 for layout in tensor_parallel=3 zero=1; do
     for rank in 0 2; do
-        start "$TMPDIR/unsignalled"
+        start "$PRATTLE"
         limit $rank
         is "$layout: process $rank has no room left: the run ends" 1 $?
         [ $rank -eq 0 ] && who= || who="rank $rank on $here: "
@@ -125,7 +126,7 @@ for layout in tensor_parallel=3 zero=1; do
         is "  and nothing else is there" "" "$(ls run | grep -vE '^(step-[0-9]*|lock|metrics.jsonl|events.*)$')"
         has "  than what was whole" "[finished at step" "$(resume)"
     done
-    start "$PRATTLE"
+    start "$TMPDIR/signalled"
     limit 1
     has "$layout: a process is killed while it writes" "rank 1 ($here) was lost: " "$(cat err)"
     is "  nothing is left of it but what the next one sweeps" "step-$(printf %06d $(($(step_of) + 20))).tmp" "$(ls run | grep -oE 'step-[0-9]*\.tmp')"

@@ -56,8 +56,10 @@ struct launched {
     struct launcher_notes notes;
     double over_s,
         last_s; /* when there was nothing more to come, and of mpirun, or was to be; 0: not yet */
-    /* What of the environment has been set for mpirun: networks, and how long ssh waits. */
+    /* What of the environment has been set for mpirun: networks, how long ssh waits, and what
+     * PRRTE is told. */
     bool networks, patience;
+    unsigned prrte;
 };
 
 /* ---- starting ---- */
@@ -137,6 +139,7 @@ static void clear_environment(const struct launched *l)
         unsetenv(INCLUDED);
     if (l->patience)
         unsetenv(AGENT_ARGS);
+    mca_take_back(l->prrte);
     unsetenv(PROCESSES_TERMINALS);
     unsetenv(PROCESSES_FOR);
 }
@@ -162,13 +165,18 @@ static void list_words(char **argv, const struct launcher_call *c, char *size, c
     static char bind[] = "--bind-to", none[] = "none", np[] = "-np", hosts[] = "--hostfile",
                 more[] = "--oversubscribe", root[] = "--allow-run-as-root", export[] = "-x",
                 terminals[] = PROCESSES_TERMINALS, whom[] = PROCESSES_FOR, mpirun[] = "mpirun",
-                map[] = "--map-by", node[] = "node", order[] = "--rank-by", slot[] = "slot";
+                map[] = "--map-by", node[] = "node", order[] = "--rank-by", slot[] = "slot",
+                output[] = "--output", raw[] = ":raw";
     int n = 0;
     char *const first[] = {mpirun, bind, none, export, terminals, export, whom, np, size};
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         argv[n++] = first[i];
     if (geteuid() == 0)
         argv[n++] = root;
+    if (mca_has_prrte()) { /* else it keeps a status line back until its end */
+        argv[n++] = output;
+        argv[n++] = raw;
+    }
     if (*c->hosts == '\0') { /* a hostfile has slots of its own */
         argv[n++] = more;
     } else { /* as many on each, one behind another */
@@ -213,6 +221,7 @@ static int start_mpirun(struct launched *l, const struct launcher_call *c)
         rc = set_networks(l, c->hosts);
     if (rc == 0)
         rc = set_patience(l, c->hosts);
+    l->prrte = mca_tell_prrte();
     if (rc == 0 && pipe2(out, O_CLOEXEC) != 0)
         rc = err_errno("cannot make a pipe");
     if (rc == 0 && pipe2(err, O_CLOEXEC) != 0) {

@@ -18,11 +18,12 @@ enum { MOST_NOTICE = 16 << 10 };
 /* What mpirun says itself of the signal that it is sent, and of a child that was quicker than it.
  */
 static const char *const noise[] = {"mpirun: Forwarding signal", "plm:rsh: Warning: setpgid"};
-/* Once all processes have ended. */
+/* Once all processes have ended; before them stands mpirun, and since version 5 of Open MPI
+ * prterun. */
 static const char *const last_words[] = {
-    "mpirun noticed that process rank ",
-    "mpirun detected that one or more processes exited with non-zero status"};
-static const char CANNOT_START[] = "ORTE was unable to reliably start one or more daemons";
+    " noticed that process rank ",
+    " detected that one or more processes exited with non-zero status"};
+static const char CANNOT_START[] = "was unable to reliably start one or more daemons";
 static const char RULE[] = "--------------------";
 
 /* How many processes of this machine the kernel has ended to have their memory. */
@@ -184,11 +185,10 @@ static void take_told_to_end(struct launcher_notes *l)
 static bool is_pause(const struct launcher_notes *l)
 {
     const char *first = strstr(buf_text(&l->notice), "Process name: ");
-    int code;
-    return !l->told && *l->asked.why == '\0' && first != NULL &&
+    const char *code = first != NULL ? strstr(first, "Exit code: ") : NULL;
+    return !l->told && *l->asked.why == '\0' && code != NULL &&
            strstr(buf_text(&l->notice), "exited on signal") == NULL &&
-           sscanf(first, "Process name: [[%*d,%*d],%*d] Exit code: %d", &code) == 1 &&
-           code == 128 + SIGINT;
+           atoi(code + strlen("Exit code: ")) == 128 + SIGINT;
 }
 
 static int say_loss(const struct launcher_end *e)

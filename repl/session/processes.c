@@ -97,8 +97,10 @@ int processes_open(void)
 int processes_agree(int rc, const char *command)
 {
     char own[32] = "", first[32];
-    if ((rc = world_agree(rc)) != 0 || world_size() == 1)
+    if ((rc = world_agree(rc)) != 0)
         return rc;
+    if (world_size() == 1)
+        return strcmp(command, "train") == 0 && !processes_launched() ? launch_refuse() : 0;
     snprintf(own, sizeof own, "%s", command);
     memcpy(first, own, sizeof first);
     world_broadcast(first, sizeof first, 0);

@@ -25,7 +25,8 @@ enum { PROCESSES_LOST = '\x1d' };
  * launcher may give them a pseudo-terminal even where its own output is a file. */
 int processes_open(void);
 /* As world_agree, by all ranks once each has read its options: each has the same command, "" for
- * prompts. ERR_MISMATCH */
+ * prompts. ERR_MISMATCH; ERR_UNSUPPORTED: train by processes that a launcher without MPI has
+ * started */
 int processes_agree(int rc, const char *command);
 /* By all ranks when nothing of theirs is left, with what each ends with, and the sentence it said
  * of it: an error that the others do not know of becomes that of all, and is said. */

@@ -8,7 +8,7 @@ tools=${TOOLS:-$PWD/build/release/tests/tools}
 cp "$tools/mpi_push" "$(dirname "$(realpath "$PRATTLE")")/prattle-mpi.so" "$TMPDIR/"
 cd "$TMPDIR" || exit 1
 # push BYTES: a message, by two ranks.
-push() { HWLOC_HIDE_ERRORS=2 timeout 60 mpirun --quiet --oversubscribe --bind-to none -np 2 ./mpi_push "$1" 2>&1; }
+push() { timeout 60 "${MPIRUN[@]}" -np 2 ./mpi_push "$1" 2>&1; }
 is "a message of 4 KiB arrives" arrived "$(push 4096)"
 is "  of 128 KiB" arrived "$(push 131072)"
 is "  not of 1 MiB" "waited for its sender" "$(push 1048576)"

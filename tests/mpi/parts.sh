@@ -79,8 +79,7 @@ STEPS=6
 # Each in a folder of its own, as hosts without a common disk: process 0 writes what all have.
 apart() {
     rm -rf own && mkdir -p own/{0,1,2}
-    HWLOC_HIDE_ERRORS=2 mpirun --quiet --oversubscribe --bind-to none -np 1 -wdir "$TMPDIR/own/0" "$PRATTLE" $(words run "$@") : \
-        -np 1 -wdir "$TMPDIR/own/1" "$PRATTLE" $(words run "$@") : -np 1 -wdir "$TMPDIR/own/2" "$PRATTLE" $(words run "$@") >log 2>err
+    each 3 "cd '$TMPDIR/own/'\$OMPI_COMM_WORLD_RANK && exec '$PRATTLE' $(words run "$@")" >log 2>err
 }
 for layout in tensor_parallel=3 layers_per_device=[1,1,2] zero=1; do
     apart micro_batch_size=2 min_part_mb=0 $layout

@@ -71,20 +71,19 @@ has "  or than were started" "replicas is 4, but 2 processes have been started: 
     "$(many 2 refused replicas=4 2>&1)"
 has "  an adapter's optimizer in parts" "zero is 1, but an adapter's optimizer is not divided: zero=0" \
     "$(many 2 refused zero=1 lora.rank=2 2>&1)"
-both() { # SETTING SETTING: of two processes
+two() { # WORDS WORDS: of two processes
     rm -rf refused
-    HWLOC_HIDE_ERRORS=2 mpirun --quiet --oversubscribe --bind-to none -np 1 "$PRATTLE" $(words refused) $1 : \
-        -np 1 "$PRATTLE" $(words refused) $2 2>&1
+    each 2 "[ \$OMPI_COMM_WORLD_RANK = 0 ] && exec '$PRATTLE' $1; exec '$PRATTLE' $2" 2>&1
 }
+both() { two "$(words refused) $1" "$(words refused) $2"; }
 has "other settings" "its settings are others: learning_rate: 0.002, and on rank 0 learning_rate: 0.001" \
     "$(both learning_rate=1e-3 learning_rate=2e-3)"
 has "  and who has them" "rank 1 on $(hostname): " "$(both learning_rate=1e-3 learning_rate=2e-3)"
 has "a setting that there is not, by one of them" "rank 1 on $(hostname): there is no setting bogus" "$(both seed=1 bogus=1)"
-is "  or by the first" "there is no setting bogus; \`prattle help training\` lists them" "$(both bogus=1 seed=1)"
+is "  or by the first" "there is no setting bogus; \`prattle help training\` lists them" "$(both bogus=1 seed=1 | head -n 1)"
 has "  an option" "rank 1 on $(hostname): there is no setting bogus" "$(both seed=1 --bogus)"
 is "another command" "rank 1 on $(hostname): it has another command: eval, and rank 0 train" \
-    "$(HWLOC_HIDE_ERRORS=2 mpirun --quiet --oversubscribe --bind-to none -np 1 "$PRATTLE" $(words refused) : \
-        -np 1 "$PRATTLE" eval text "$TEXT" --model $MODEL 2>&1)"
+    "$(two "$(words refused)" "eval text '$TEXT' --model $MODEL" | head -n 1)"
 has "hosts that mpirun knows nothing of" "hosts is set, but mpirun has started the processes" \
     "$(STEPS=1 many 2 hosts hosts=nowhere 2>&1)"
 sed 's/fox/dog/' "$TEXT" >other.txt

@@ -1,12 +1,12 @@
 #include "train/parallel/cleaner.h"
 
+#include "model/base/buf.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/folder_entry.h"
 #include "model/base/mem.h"
 #include "train/parallel/mca.h"
 
-#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
 #include <poll.h>
@@ -23,9 +23,9 @@
 
 /* Copies: the environment is given up later. */
 struct leavings {
-    char session[PATH_MAX], top[PATH_MAX]; /* of mpirun, and of all of this user's */
-    char shared[PATH_MAX];                 /* the folder of shared memory */
-    char part[64];                         /* of this job's names there */
+    char session[PATH_MAX]; /* of mpirun, or of its daemon on this host */
+    char top[PATH_MAX];     /* of all of this user's, up to version 4; "" since */
+    char shared[PATH_MAX];  /* the shared memory of this host's ranks; "": where Open MPI has it */
 };
 
 static bool copy_path(char out[PATH_MAX], const char *path)
@@ -42,18 +42,51 @@ static bool copy_set_path(char out[PATH_MAX], const char *name, const char *othe
     return set;
 }
 
-static bool find_leavings(struct leavings *l)
+static bool has_name(const char *path, const char *const *beginnings, size_t n)
 {
-    const char *local = getenv("OMPI_COMM_WORLD_LOCAL_RANK"),
-               *job = getenv("OMPI_MCA_ess_base_jobid");
-    if (local == NULL || strcmp(local, "0") != 0 || job == NULL ||
-        !copy_path(l->session, getenv("OMPI_MCA_orte_jobfam_session_dir")) ||
-        !copy_path(l->top, getenv("OMPI_MCA_orte_top_session_dir")) ||
-        !copy_set_path(l->shared, "btl_vader_backing_directory", "/dev/shm"))
-        return false;
-    const char *name = strrchr(l->session, '/') + 1;
-    snprintf(l->part, sizeof l->part, ".%u.%lx.", (unsigned)geteuid(), strtoul(job, NULL, 10));
-    return strncmp(name, "pid.", 4) == 0 || strncmp(name, "jf.", 3) == 0; /* mpirun; its daemon */
+    const char *name = strrchr(path, '/') + 1;
+    bool has = false;
+    for (size_t i = 0; i < n; i++)
+        has |= strncmp(name, beginnings[i], strlen(beginnings[i])) == 0;
+    return has;
+}
+
+/* ORTE's, or PRRTE's since version 5: mpirun's and its daemons'. */
+static bool find_session(struct leavings *l)
+{
+    static const char *const orte[] = {"pid.", "jf."}, *const prrte[] = {"prterun.", "prted."};
+    if (copy_path(l->session, getenv("OMPI_MCA_orte_jobfam_session_dir")) &&
+        copy_path(l->top, getenv("OMPI_MCA_orte_top_session_dir")))
+        return has_name(l->session, orte, 2);
+    *l->top = '\0';
+    return copy_path(l->session, getenv("PMIX_SERVER_TMPDIR")) && has_name(l->session, prrte, 2);
+}
+
+static bool make_own_folder(const char *path)
+{
+    struct stat st;
+    mkdir(path, 0700); /* or another rank has */
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+/* A folder of this job's ranks here, so that what one leaves in memory can be told from others'. */
+static void set_shared(struct leavings *l, pid_t launcher)
+{
+    /* The same by its names in versions 4 and 5. */
+    static const char *const names[] = {"btl_vader_backing_directory", "btl_sm_backing_directory"};
+    char base[PATH_MAX], variable[64];
+    *l->shared = '\0';
+    if (!copy_set_path(base, names[mca_is_set(names[1])], "/dev/shm") ||
+        snprintf(l->shared, PATH_MAX, "%s/prattle.%u.%ld", base, (unsigned)geteuid(),
+                 (long)launcher) >= PATH_MAX ||
+        !make_own_folder(l->shared)) {
+        *l->shared = '\0';
+        return;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(variable, sizeof variable, "OMPI_MCA_%s", names[i]);
+        setenv(variable, l->shared, 1);
+    }
 }
 
 /* ---- in the process of its own ---- */
@@ -78,19 +111,6 @@ static int remove_entry(const char *path, const struct stat *s, int kind, struct
     return 0;
 }
 
-static void remove_shared(const struct leavings *l)
-{
-    char path[PATH_MAX];
-    DIR *d = opendir(l->shared);
-    if (d == NULL)
-        return;
-    for (const char *name; (name = folder_entry_next(d)) != NULL;)
-        if (strncmp(name, "vader_segment.", 14) == 0 && strstr(name, l->part) != NULL &&
-            snprintf(path, sizeof path, "%s/%s", l->shared, name) < (int)sizeof path)
-            unlink(path);
-    folder_entry_close(d);
-}
-
 static void clean(const struct leavings *l, pid_t launcher)
 {
     setsid();
@@ -107,8 +127,9 @@ static void clean(const struct leavings *l, pid_t launcher)
         poll(NULL, 0, 100);
         const bool left = file_exists(l->session);
         nftw(l->session, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-        remove_shared(l);
-        if (left)
+        if (*l->shared != '\0')
+            nftw(l->shared, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+        if (left && *l->top != '\0')
             rmdir(l->top);
     }
 }
@@ -117,7 +138,11 @@ void cleaner_start(void)
 {
     struct leavings l;
     const pid_t launcher = getppid();
-    if (!find_leavings(&l) || fork() != 0)
+    const char *local = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+    if (local == NULL || !find_session(&l))
+        return;
+    set_shared(&l, launcher);
+    if (strcmp(local, "0") != 0 || fork() != 0)
         return;
     clean(&l, launcher);
     _exit(0);
@@ -176,22 +201,27 @@ int cleaner_check_room(void)
                      LEAST_MIB, file_show(shown, sizeof shown, base), mib);
 }
 
+/* Of ORTE ompi.HOST.USER/pid.PID, of PRRTE prterun.HOST.PID.USER. */
 void cleaner_remove(pid_t mpirun)
 {
-    char base[PATH_MAX], path[2 * PATH_MAX], end[32];
+    char base[PATH_MAX], path[2 * PATH_MAX], end[32], own[64];
     DIR *d = find_base(base) ? opendir(base) : NULL;
     if (d == NULL)
         return;
     snprintf(end, sizeof end, ".%u", (unsigned)geteuid());
+    snprintf(own, sizeof own, ".%ld.%u", (long)mpirun, (unsigned)geteuid());
     for (const char *name; (name = folder_entry_next(d)) != NULL;) {
-        const size_t n = strlen(name), m = strlen(end);
-        if (strncmp(name, "ompi.", 5) != 0 || n < m || strcmp(name + n - m, end) != 0 ||
-            snprintf(path, sizeof path, "%s/%s/pid.%ld", base, name, (long)mpirun) >=
-                (int)sizeof path)
+        const bool orte = strncmp(name, "ompi.", 5) == 0 && text_ends_in(name, end);
+        const bool prrte = strncmp(name, "prterun.", 8) == 0 && text_ends_in(name, own);
+        int n = snprintf(path, sizeof path, "%s/%s", base, name);
+        if (orte)
+            n += snprintf(path + n, sizeof path - (size_t)n, "/pid.%ld", (long)mpirun);
+        if (n >= (int)sizeof path || !(orte || prrte))
             continue;
         nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
         *strrchr(path, '/') = '\0';
-        rmdir(path);
+        if (orte)
+            rmdir(path);
     }
     folder_entry_close(d);
 }

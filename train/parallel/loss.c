@@ -104,7 +104,8 @@ static void end_daemon(void)
     const pid_t parent = getppid();
     snprintf(path, sizeof path, "/proc/%ld/comm", (long)parent);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || read(fd, name, sizeof name - 1) <= 0 || strcmp(name, "orted\n") != 0)
+    if (fd < 0 || read(fd, name, sizeof name - 1) <= 0 ||
+        (strcmp(name, "orted\n") != 0 && strcmp(name, "prted\n") != 0))
         return;
     poll(NULL, 0, CUT_OFF_MS);
     kill(parent, SIGKILL);

@@ -51,18 +51,37 @@ char *mca_find(const char *text, const char *name)
 
 /* ---- where files are ---- */
 
-char *mca_find_mpirun(void)
+static char *find_program(const char *name)
 {
     const char *list = getenv("PATH");
     char path[PATH_MAX];
     while (list != NULL && *list != '\0') {
         const size_t n = strcspn(list, ":");
-        const int used = snprintf(path, sizeof path, "%.*s/mpirun", (int)n, list);
+        const int used = snprintf(path, sizeof path, "%.*s/%s", (int)n, list, name);
         if (used < (int)sizeof path && access(path, X_OK) == 0)
             return mem_strdup(path);
         list += n + (list[n] != '\0');
     }
     return NULL;
+}
+
+char *mca_find_mpirun(void)
+{
+    return find_program("mpirun");
+}
+
+/* mpirun may be a link, and a script of the user's before either. */
+bool mca_has_prrte(void)
+{
+    char *mpirun = mca_find_mpirun(), *prrte = find_program("prterun"),
+         *orte = find_program("orterun"), real[PATH_MAX] = "";
+    const bool is_link = mpirun != NULL && realpath(mpirun, real) != NULL &&
+                         strcmp(strrchr(real, '/'), "/orterun") == 0;
+    const bool has = mpirun != NULL && prrte != NULL && orte == NULL && !is_link;
+    mem_free(mpirun);
+    mem_free(prrte);
+    mem_free(orte);
+    return has;
 }
 
 /* Behind links, such as those of Debian's alternatives. */
@@ -123,19 +142,18 @@ static char *find_in_list(const char *list, const char *name)
     return value;
 }
 
-static char *find_of_user(const char *name)
+static char *find_of_user(const char *file, const char *name)
 {
     const char *home = getenv("HOME");
     char path[PATH_MAX];
-    return home != NULL && snprintf(path, sizeof path, "%s/.openmpi/mca-params.conf", home) <
-                               (int)sizeof path
+    return home != NULL && snprintf(path, sizeof path, "%s/%s", home, file) < (int)sizeof path
                ? find_in_file(path, name)
                : NULL;
 }
 
 /* ---- values ---- */
 
-char *mca_value(const char *name)
+static char *find_of_open_mpi(const char *name)
 {
     char variable[128];
     const char *list = getenv("OMPI_MCA_mca_base_param_files"), *said;
@@ -146,8 +164,36 @@ char *mca_value(const char *name)
     if (value == NULL && list != NULL)
         return find_in_list(list, name);
     if (value == NULL)
-        value = find_of_user(name);
+        value = find_of_user(".openmpi/mca-params.conf", name);
     return value != NULL ? value : find_in_system("openmpi-mca-params.conf", name);
+}
+
+/* Names of version 4, and PRRTE's. */
+static const struct {
+    const char *name, *prrte, *variable;
+} renamed[] = {{"plm", "plm", "PRTE_MCA_plm"},
+               {"plm_rsh_agent", "plm_ssh_agent", "PRTE_MCA_plm_ssh_agent"},
+               {"plm_rsh_args", "plm_ssh_args", "PRTE_MCA_plm_ssh_args"},
+               {"orte_tmpdir_base", "prte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"}};
+enum { N_RENAMED = sizeof renamed / sizeof *renamed };
+
+static char *find_of_prrte(const char *name)
+{
+    size_t i = 0;
+    while (i < N_RENAMED && strcmp(renamed[i].name, name) != 0)
+        i++;
+    if (i == N_RENAMED)
+        return NULL;
+    if (getenv(renamed[i].variable) != NULL)
+        return mem_strdup(getenv(renamed[i].variable));
+    char *value = find_of_user(".prte/mca-params.conf", renamed[i].prrte);
+    return value != NULL ? value : find_in_system("prte-mca-params.conf", renamed[i].prrte);
+}
+
+char *mca_value(const char *name)
+{
+    char *value = find_of_open_mpi(name);
+    return value != NULL ? value : find_of_prrte(name);
 }
 
 bool mca_is_set(const char *name)
@@ -155,4 +201,24 @@ bool mca_is_set(const char *name)
     char *value = mca_value(name);
     mem_free(value);
     return value != NULL;
+}
+
+unsigned mca_tell_prrte(void)
+{
+    unsigned told = 0;
+    for (size_t i = 0; i < N_RENAMED; i++) {
+        char *value = find_of_open_mpi(renamed[i].name);
+        if (value != NULL && getenv(renamed[i].variable) == NULL &&
+            setenv(renamed[i].variable, value, 1) == 0)
+            told |= 1U << i;
+        mem_free(value);
+    }
+    return told;
+}
+
+void mca_take_back(unsigned told)
+{
+    for (size_t i = 0; i < N_RENAMED; i++)
+        if (told >> i & 1)
+            unsetenv(renamed[i].variable);
 }

@@ -1,12 +1,14 @@
 #include "train/parallel/plugin.h"
 
 #include "model/base/err.h"
+#include "model/base/mem.h"
 #include "model/base/part.h"
 #include "train/parallel/mca.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/statvfs.h>
 
 /* Those of Open MPI, of MPICH and Intel MPI (PMI), of Slurm. */
 static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
@@ -43,6 +45,17 @@ void launch_forget(void)
         unsetenv(ranks[i]);
     }
     unsetenv("PMIX_RANK");
+}
+
+int launch_refuse(void)
+{
+    const int size = environment_number("WORLD_SIZE", 1);
+    if (getenv("TORCHELASTIC_RUN_ID") == NULL || size <= 1)
+        return 0;
+    return err_set(ERR_UNSUPPORTED,
+                   "torchrun has started this as process %d of %d, but prattle's processes find "
+                   "each other by MPI: mpirun -np %d prattle train ..., or replicas=%d without it",
+                   environment_number("RANK", 0) + 1, size, size, size);
 }
 
 /* Global: Open MPI loads parts of its own that look for its functions. */
@@ -85,11 +98,42 @@ static void set_buffers(void)
     }
 }
 
+/* Room for the shared memory of so many ranks, 16 MiB each since version 5. */
+static bool has_shared_memory(int n)
+{
+    struct statvfs disk;
+    char *base = mca_value("btl_sm_backing_directory");
+    const bool known = statvfs(base == NULL ? "/dev/shm" : base, &disk) == 0;
+    mem_free(base);
+    return known && (double)disk.f_bavail * (double)disk.f_frsize >= n * (double)(16 << 20);
+}
+
+/* Ranks that are all on one host have no need of a network, but Open MPI 5 looks for ways between
+ * its addresses all the same, and complains of each it does not find. */
+static void leave_out_network(void)
+{
+    static const char local[] = "OMPI_COMM_WORLD_LOCAL_SIZE", all[] = "OMPI_COMM_WORLD_SIZE";
+    const int n = environment_number(all, 0);
+    if (getenv("PRTE_LAUNCHED") == NULL || n == 0 || environment_number(local, 0) != n ||
+        !has_shared_memory(n))
+        return;
+    /* Debian's own setting is a list of what is left out. */
+    char *said = mca_value("btl");
+    char *value = said == NULL   ? mem_strdup("^tcp")
+                  : *said == '^' ? mem_sprintf("%s,tcp", said)
+                                 : NULL;
+    if (value != NULL)
+        setenv("OMPI_MCA_btl", value, 1);
+    mem_free(said);
+    mem_free(value);
+}
+
 int plugin_open(struct transport *out, int started)
 {
     char sentence[TRANSPORT_SENTENCE] = "";
     transport_entry *entry;
     set_buffers();
+    leave_out_network();
     out->size = started;
     int rc = part_open(&mpi_part, &entry);
     if (rc == 0 && entry(out, TRANSPORT_VERSION, sentence) != 0)

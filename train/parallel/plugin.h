@@ -16,6 +16,10 @@ struct launch launch_find(void);
 /* Children of this process are of no such world. */
 void launch_forget(void);
 
+/* ERR_UNSUPPORTED: torchrun has started this process as one of several, each of which would train
+ * on its own. */
+int launch_refuse(void);
+
 /* ERR_MISSING: the file, or MPI, is not there, and what to install. */
 int plugin_check(void);
 /* Its path. */

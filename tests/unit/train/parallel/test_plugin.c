@@ -61,12 +61,30 @@ static void or_that_they_have(void **state)
     assert_true(l.there);
 }
 
+static void those_of_torchrun_are_refused(void **state)
+{
+    (void)state;
+    setenv("WORLD_SIZE", "4", 1);
+    setenv("RANK", "2", 1);
+    assert_ok(launch_refuse()); /* any program may have set these */
+    setenv("TORCHELASTIC_RUN_ID", "none", 1);
+    assert_int_equal(launch_refuse(), ERR_UNSUPPORTED);
+    assert_non_null(strstr(err_text(), "process 3 of 4"));
+    assert_non_null(strstr(err_text(), "mpirun -np 4 prattle train"));
+    setenv("WORLD_SIZE", "1", 1);
+    assert_ok(launch_refuse());
+    unsetenv("TORCHELASTIC_RUN_ID");
+    unsetenv("WORLD_SIZE");
+    unsetenv("RANK");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(nobody_has, set_up),
         cmocka_unit_test_setup(launchers_say_how_many, set_up),
         cmocka_unit_test_setup(or_that_they_have, set_up),
+        cmocka_unit_test_setup(those_of_torchrun_are_refused, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,20 +147,34 @@ static int refuse_value(const struct setting *s, const char *text)
     return ERR_RANGE;
 }
 
-static int parse_whole(const struct setting *s, void *place, const char *text)
+/* "1e6", as ranges are shown: of a whole number, which the text says exactly, its digits. */
+static const char *without_exponent(char out[32], const char *text)
 {
     char *end;
+    const double v = strtod(text, &end);
+    const bool exponent =
+        strpbrk(text, "eE") != NULL && text[strspn(text, "0123456789.eE+")] == '\0';
+    if (!exponent || *end != '\0' || v != floor(v) || v > 9e15)
+        return text;
+    snprintf(out, 32, "%.0f", v);
+    return out;
+}
+
+static int parse_whole(const struct setting *s, void *place, const char *text)
+{
+    char *end, plain[32];
+    const char *digits = without_exponent(plain, text);
     errno = 0;
     if (s->type == SETTING_UINT64) {
-        uint64_t v = strtoull(text, &end, 10);
-        if (strspn(text, "0123456789") == 0 || *end != '\0' || errno != 0)
+        uint64_t v = strtoull(digits, &end, 10);
+        if (strspn(digits, "0123456789") == 0 || *end != '\0' || errno != 0)
             return refuse_value(s, text);
         memcpy(place, &v, sizeof v);
         return 0;
     }
-    int64_t v = strtoll(text, &end, 10);
-    bool digits = strspn(text + (*text == '-' || *text == '+'), "0123456789") > 0;
-    if (!digits || *end != '\0' || errno != 0 || (double)v < s->min || (double)v > s->max)
+    int64_t v = strtoll(digits, &end, 10);
+    bool whole = strspn(digits + (*digits == '-' || *digits == '+'), "0123456789") > 0;
+    if (!whole || *end != '\0' || errno != 0 || (double)v < s->min || (double)v > s->max)
         return refuse_value(s, text);
     if (s->type == SETTING_INT64)
         memcpy(place, &v, sizeof v);

@@ -109,7 +109,7 @@ is "  nor later" "status 0" "$({ { "$PRATTLE" help training; echo "status $?" >&
 refuse() { local name=$1 part=$2; shift 2; has "$name" "$part" "$("$PRATTLE" "$@" 2>&1 </dev/null)"; is "  and its status" 1 "$(status "$@")"; }
 refuse "an unknown option" "did you mean top_k?" --topk 3
 refuse "a value out of range" "top_p must be 0 to 1, not 2" $MODEL --top-p 2 -p a
-refuse "a value that is none" "top_k must be a whole number" $MODEL --top-k 1e3 -p a
+refuse "a value that is none" "top_k must be a whole number" $MODEL --top-k 1.5 -p a
 refuse "a missing value" "--seed needs a value" $MODEL --seed
 refuse "run, as other programs have it" "there is no command run; did you mean \`prattle gpt2\`?" run gpt2
 refuse "chat" "did you mean \`prattle gpt2\`?" chat gpt2

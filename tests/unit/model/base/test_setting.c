@@ -49,6 +49,10 @@ static void values_come_back_as_they_went_in(void **state)
         {"flag", "0", "off"},
         {"count", "-3", "-3"},
         {"count", "+7", "7"},
+        {"count", "1e2", "100"},
+        {"count", "1.25E+2", "125"},
+        {"wide", "1e15", "1000000000000000"},
+        {"seed", "3e6", "3000000"},
         {"wide", "1000000000000000", "1000000000000000"},
         {"seed", "18446744073709551615", "18446744073709551615"},
         {"narrow", "6e-4", "0.0006"},
@@ -82,7 +86,13 @@ static void what_is_out_of_range_changes_nothing(void **state)
     struct thing t = {.count = 5, .exact = 0.5, .choice = 1};
     static const char *const cases[][3] = {
         {"count", "-4", "count must be a whole number, -3 to 1000, not -4"},
-        {"count", "1e2", "count must be a whole number"},
+        {"count", "1e4", "count must be a whole number, -3 to 1000, not 1e4"},
+        {"count", "1.5e0", "count must be a whole number"},
+        {"count", "1e-2", "count must be a whole number"},
+        {"count", "1e", "count must be a whole number"},
+        {"count", "e2", "count must be a whole number"},
+        {"count", "1e400", "count must be a whole number"},
+        {"count", "1.0", "count must be a whole number"},
         {"count", "", ", -3 to 1000, not empty"},
         {"exact", "nan", "exact must be -1 to 1e6, not nan"},
         {"exact", "1e7", ", not 1e7"},
@@ -90,6 +100,7 @@ static void what_is_out_of_range_changes_nothing(void **state)
         {"choice", "yellow", "choice must be red, green or blue, not yellow"},
         {"choice", "red|crimson", "must be red"},
         {"flag", "\033[2J", "flag must be on or off, not \\x1b[2J"},
+        {"seed", "1e19", "must be a whole number, 0 or more, not 1e19"},
         {"seed", "-1", "must be a whole number, 0 or more, not -1"},
         {"seed", "18446744073709551616", "a whole number, 0 or more, at most 18446744073709551615"},
     };

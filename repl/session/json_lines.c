@@ -172,13 +172,14 @@ static bool is_draw_setting(const char *name)
  * what was given, and a name like a member's leads to that. */
 static int take_named(struct options *o, const char *name, json_t *value)
 {
-    static const char full[] = "num_return_sequences";
     static const char *const members[] = {"prompt", "ids", "id", "logprobs"};
     static const char *const texts[] = {"messages", "text", "input", "inputs"};
-    const bool n = strcmp(name, "n") == 0;
-    int rc = take_setting(o, n ? full : name, value);
+    const char *full = strcmp(name, "n") == 0 ? "num_return_sequences" : name;
+    int rc = take_setting(o, full, value);
     if (rc == 0)
         return 0;
+    const struct setting *row = settings_table_find(&options_table, full);
+    const size_t n_full = row == NULL ? 0 : strlen(row->name);
     char *why = mem_strdup(err_text());
     if (why == NULL)
         return ERR_NOMEM;
@@ -188,8 +189,8 @@ static int take_named(struct options *o, const char *name, json_t *value)
         text = text || strcmp(name, texts[i]) == 0;
     if (text)
         err_set(rc, "a line has no %s; its text is \"prompt\"", name);
-    else if (n && strncmp(why, full, sizeof full - 1) == 0)
-        err_set(rc, "n%s", why + sizeof full - 1);
+    else if (n_full > 0 && strncmp(why, row->name, n_full) == 0 && why[n_full] == ' ')
+        err_set(rc, "%s%s", name, why + n_full);
     else if (rc == ERR_MISSING && near != NULL && strstr(why, "did you mean") == NULL)
         err_set(rc, "%s; did you mean %s?", why, near);
     mem_free(why);

@@ -53,6 +53,9 @@ static void json_lines_are_read(void **state)
         {"{\"prompt\": \"a\", \"tempature\": 1}", "did you mean temperature?"},
         {"{\"prompt\": \"a\", \"threads\": 1}", "threads cannot be given for a single line"},
         {"{\"prompt\": \"a\", \"top_p\": 7}", "top_p must be 0 to 1, not 7"},
+        {"{\"prompt\": \"a\", \"max_tokens\": -1}", "max_tokens must be a whole number"},
+        {"{\"prompt\": \"a\", \"logprobs\": 101}", "logprobs must be a whole number, 0 to 100"},
+        {"{\"prompt\": \"a\", \"n\": []}", "n must be a text, a number"},
         {"{\"prompt\": \"a\", \"top_p\": []}", "top_p must be a text, a number"},
         {"{\"ids\": [1, -2]}", "ids[1] is not a token ID"},
         {"{\"ids\": [1], \"prompt\": \"a\"}", "give one"},
@@ -62,6 +65,7 @@ static void json_lines_are_read(void **state)
         assert_true(json_line_prompt(&p, bad[i][0], strlen(bad[i][0]), &o, 5, tell) != 0);
         if (strstr(err_text(), bad[i][1]) == NULL)
             fail_msg("%s: \"%s\" does not say \"%s\"", bad[i][0], err_text(), bad[i][1]);
+        assert_null(strstr(err_text(), "top_logprobs")); /* a name of ours that nobody gave */
         json_prompt_release(&p);
     }
     options_release(&o);

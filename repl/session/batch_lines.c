@@ -151,13 +151,21 @@ static int escape_text(struct buf *out, const char *text, size_t n)
     return rc;
 }
 
+static int write_stdout(struct lines *l, const struct buf *b)
+{
+    if (fwrite(b->data, 1, b->n, stdout) == b->n && fflush(stdout) == 0)
+        return 0;
+    l->closed = errno == EPIPE;
+    return err_errno("cannot write the answers");
+}
+
 /* For a person: broken between words. */
-static int write_wrapped(const struct buf *b)
+static int write_wrapped(struct lines *l, const struct buf *b)
 {
     struct buf wrapped = {0};
     int rc = wrap_into(&wrapped, buf_text(b), term_width(stdout) - 1);
-    if (rc == 0 && fputs(buf_text(&wrapped), stdout) >= 0)
-        fflush(stdout);
+    if (rc == 0)
+        rc = write_stdout(l, &wrapped);
     buf_release(&wrapped);
     return rc;
 }
@@ -169,11 +177,8 @@ static int write_answers(struct lines *l, const struct buf *b)
     if (term_is(stdout))
         progress_wipe(); /* elsewhere the bar stands while answers go by */
     if (l->visible && !l->settings->batch.raw && !l->settings->batch.jsonl)
-        return write_wrapped(b);
-    if (fwrite(b->data, 1, b->n, stdout) == b->n && fflush(stdout) == 0)
-        return 0;
-    l->closed = errno == EPIPE;
-    return err_errno("cannot write the answers");
+        return write_wrapped(l, b);
+    return write_stdout(l, b);
 }
 
 /* Prompt and answer, or an empty line where there is none. */

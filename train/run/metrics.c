@@ -180,16 +180,19 @@ static int append_line(struct metrics_log *l, json_t *o)
 static int put_scalars(struct metrics_log *l, json_t *o, const struct metrics *m, const char *group,
                        const char *name, double x)
 {
-    char tag[128];
     struct timespec now;
     if (isfinite(x))
         json_object_set_new(o, name, json_real(x));
     if (l->events == NULL)
         return 0;
+    char *tag = mem_sprintf("%s/%s", group, name);
+    if (tag == NULL)
+        return ERR_NOMEM;
     clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(tag, sizeof tag, "%s/%s", group, name);
-    return tfevents_scalar(l->events, tag, (float)x, m->step,
-                           (double)now.tv_sec + (double)now.tv_nsec * 1e-9);
+    const int rc = tfevents_scalar(l->events, tag, (float)x, m->step,
+                                   (double)now.tv_sec + (double)now.tv_nsec * 1e-9);
+    mem_free(tag);
+    return rc;
 }
 
 static int flush_log(struct metrics_log *l)

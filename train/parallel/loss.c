@@ -41,6 +41,8 @@ static struct {
     void (*act)(void *user);
     void *user;
     atomic_bool noted, taken, ending;
+    pthread_t waiting; /* of rank 0, for its main thread to come and save */
+    bool waits;
 } watch = {.said_to = -1};
 
 static void say_plainly(int fd, const struct loss *l)
@@ -97,6 +99,12 @@ static void end_unless_taken(void)
         _exit(1);
 }
 
+static void *wait_and_end(void *unused)
+{
+    end_unless_taken();
+    return unused;
+}
+
 /* Where this host is cut off from mpirun's, its daemon here would wait for a quarter of an hour. */
 static void end_daemon(void)
 {
@@ -121,9 +129,11 @@ static void note_loss(void *user, int rank, enum heartbeat_end how, int n)
     }
     if (atomic_exchange(&watch.noted, true))
         return;
-    if (watch.world.rank == 0) {
+    if (watch.world.rank == 0) { /* heartbeats go on meanwhile, or the others would miss this one */
         say_loss(rank, how, n);
-        end_unless_taken();
+        watch.waits = pthread_create(&watch.waiting, NULL, wait_and_end, NULL) == 0;
+        if (!watch.waits)
+            end_unless_taken();
         return;
     }
     if (how == HEARTBEAT_ENDED) {
@@ -202,4 +212,7 @@ void loss_forget(void)
 {
     heartbeat_stop(watch.heartbeat);
     watch.heartbeat = NULL;
+    if (watch.waits)
+        pthread_join(watch.waiting, NULL);
+    watch.waits = false;
 }

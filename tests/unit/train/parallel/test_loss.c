@@ -8,10 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ENDS_MS = 12000 /* well behind what rank 0 is waited for at its end */, STAYED = 3 };
+enum {
+    ENDS_MS = 12000,    /* well behind what rank 0 is waited for at its end */
+    COMPUTES_MS = 9000, /* longer than a rank may be silent, and than those wait that miss it */
+    STAYED = 3,
+    MOST = 3
+};
 
-static int links[2][2]; /* to each rank */
-static struct loss_world own = {.size = 2};
+static int up[MOST][2], down[MOST][2]; /* between rank 0 and each */
+static struct loss_world own;
 
 static const char *name_host(int rank)
 {
@@ -19,64 +24,95 @@ static const char *name_host(int rank)
     return "here";
 }
 
-static void move(void *data, size_t n, int from)
+static void put(int to, const void *data, size_t n)
 {
-    const bool gives = own.rank == from;
-    const ssize_t got =
-        gives ? write(links[1 - from][1], data, n) : read(links[own.rank][0], data, n);
-    if (got != (ssize_t)n)
+    if (write(to, data, n) != (ssize_t)n)
         _exit(2);
+}
+
+static void get(int from, void *data, size_t n)
+{
+    if (read(from, data, n) != (ssize_t)n)
+        _exit(2);
+}
+
+static void broadcast(void *data, size_t n, int from)
+{
+    (void)from;
+    if (own.rank > 0)
+        get(down[own.rank][0], data, n);
+    for (int i = 1; own.rank == 0 && i < own.size; i++)
+        put(down[i][1], data, n);
 }
 
 static void collect(void *all, const void *data, size_t n)
 {
-    char theirs[64];
-    memcpy(theirs, data, n);
-    move(theirs, n, 1);
-    if (own.rank == 0) {
+    if (own.rank > 0)
+        put(up[own.rank][1], data, n);
+    else
         memcpy(all, data, n);
-        memcpy((char *)all + n, theirs, n);
-    }
+    for (int i = 1; own.rank == 0 && i < own.size; i++)
+        get(up[i][0], (char *)all + (size_t)i * n, n);
 }
 
 /* Rank 1 is gone once it has joined; rank 0 hears of it, and comes to its end only then. */
-static void be_rank(int rank)
+static void be_rank(int rank, int size)
 {
     int said[2];
     char byte;
-    own.rank = rank;
-    own.host = name_host;
-    own.broadcast = move;
-    own.gather = collect;
+    own = (struct loss_world){
+        .rank = rank, .size = size, .host = name_host, .broadcast = broadcast, .gather = collect};
     if (pipe(said) != 0 || loss_watch(&own, said[1]) != 0)
         _exit(2);
     if (rank == 1)
         _exit(0);
-    if (read(said[0], &byte, 1) != 1)
-        _exit(2);
+    if (rank == 2)
+        poll(NULL, 0, COMPUTES_MS + 2000);
+    if (rank == 2)
+        _exit(STAYED);
+    get(said[0], &byte, 1);
+    if (size > 2)
+        poll(NULL, 0, COMPUTES_MS + 2000);
     loss_expect_end();
     poll(NULL, 0, ENDS_MS);
     _exit(STAYED);
 }
 
-static void test_end_after_loss(void **state)
+static void check_ends(int size, const int *expected)
 {
-    pid_t pids[2];
+    pid_t pids[MOST];
     int status;
-    (void)state;
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(pipe(links[i]), 0);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < size; i++) {
+        assert_int_equal(pipe(up[i]), 0);
+        assert_int_equal(pipe(down[i]), 0);
+    }
+    for (int i = 0; i < size; i++)
         if ((pids[i] = fork()) == 0)
-            be_rank(i);
-    assert_int_equal(waitpid(pids[1], &status, 0), pids[1]);
-    assert_int_equal(waitpid(pids[0], &status, 0), pids[0]);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 1);
+            be_rank(i, size);
+    for (int i = size - 1; i >= 0; i--) {
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), expected[i]);
+    }
+}
+
+static void rank_0_ends_after_a_loss(void **state)
+{
+    (void)state;
+    check_ends(2, (const int[]){1, 0});
+}
+
+/* What it computes, it computes to its end before it saves; the others must not miss it meanwhile.
+ */
+static void nor_is_it_missed_before(void **state)
+{
+    (void)state;
+    check_ends(3, (const int[]){1, 0, STAYED});
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_end_after_loss)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rank_0_ends_after_a_loss),
+                                       cmocka_unit_test(nor_is_it_missed_before)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

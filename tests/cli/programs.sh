@@ -136,7 +136,9 @@ refuse "an option of commands" "prattle does not take --all" $MODEL --all -p a
 refuse "too few words" "usage: prattle convert IN OUT" convert a
 refuse "no model" "no model: --model PATH" --model "" -p a
 refuse "a model that is not there" "/no/such/model" /no/such/model -p a
-refuse "GPT-2 by its name alone, without a network" "gpt2 is not in the cache $HF_HOME/hub, and cannot be downloaded: 127.0.0.1:1: Couldn't connect to server; without a network, put config.json, model.safetensors and tokenizer.json of https://huggingface.co/openai-community/gpt2 into a folder and load that" gpt2 -p a
+# libcurl's own words, "Couldn't connect" and since version 8.12 "Could not connect", are left out.
+refuse "GPT-2 by its name alone" "gpt2 is not in the cache $HF_HOME/hub, and cannot be downloaded: 127.0.0.1:1: Could" gpt2 -p a
+refuse "  without a network" " connect to server; without a network, put config.json, model.safetensors and tokenizer.json of https://huggingface.co/openai-community/gpt2 into a folder and load that" gpt2 -p a
 refuse "  as --model, by its full name" "https://huggingface.co/openai-community/gpt2-xl" eval "$TMPDIR" --model openai-community/gpt2-xl
 refuse "  as a folder" "there is no file or folder ./gpt2; gpt2 alone is the model of that name on the Hub, random:gpt2 its shape with random weights" ./gpt2 -p a
 "$PRATTLE" convert $MODEL "$TMPDIR/wordless" >/dev/null 2>&1

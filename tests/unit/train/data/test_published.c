@@ -208,11 +208,12 @@ static void without_a_network_it_says_what_to_fetch(void **state)
     struct published t = text_of(PLAIN, NULL), zipped = text_of(ZIPPED, "folder/text.txt");
     char want[PATH_MAX + 256];
     setenv("HF_ENDPOINT", "http://127.0.0.1:1", 1);
-    snprintf(
-        want, sizeof want,
-        "story cannot be downloaded: 127.0.0.1:1: Couldn't connect to server; without a network, "
-        "fetch https://huggingface.co" PLAIN " and save it as %s/data/stories/text.txt",
-        s.folder);
+    /* libcurl says Couldn't or Could not. */
+    assert_fails(get(&t), ERR_IO, "story cannot be downloaded: 127.0.0.1:1: Could");
+    snprintf(want, sizeof want,
+             " connect to server; without a network, fetch https://huggingface.co" PLAIN
+             " and save it as %s/data/stories/text.txt",
+             s.folder);
     assert_fails(get(&t), ERR_IO, want);
     assert_false(file_exists(scratch_path(&s, "data/stories/text.txt.incomplete")));
     assert_fails(get(&zipped), ERR_IO,

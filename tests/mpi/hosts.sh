@@ -33,7 +33,7 @@ lasts() {
     until grep -q 'lost: ' log || ! kill -0 $launcher 2>/dev/null; do sleep 0.1; done
     [ $((SECONDS - from)) -le "$1" ] && echo "in time" || echo "after $((SECONDS - from)) s"
 }
-left_on() { find "$TMPDIR" -name "ompi.$1.*"; }
+left_on() { list_left | grep -E "/(ompi|prted|prattle)\.$1\.[^/]*$"; }
 
 # ---- links ----
 one whole $own >/dev/null
@@ -112,7 +112,7 @@ is "a host that is gone is named" "in time" "$(lasts 15)"
 has "  and the others go on" "[rank 1 (green) was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; continues with 2 processes from step " "$(cat log)"
 wait $launcher
 is "  to the same bits" "0 $(digest whole)" "$? $(digest run)"
-rm -rf "$(left_on green)" # as its disk is
+rm -rf $(left_on green) # as its disk is
 is "  and leave nothing" "0 " "$(gone "$TMPDIR/run") $(left)"
 at red "$PRATTLE" train resume "$TMPDIR/run" steps=$((STEPS + 20)) >log 2>&1
 has "without it" "[host green cannot be used: connect to host green: No route to host]" "$(cat log)"

@@ -74,10 +74,11 @@ static void set_shared(struct leavings *l, pid_t launcher)
 {
     /* The same by its names in versions 4 and 5. */
     static const char *const names[] = {"btl_vader_backing_directory", "btl_sm_backing_directory"};
-    char base[PATH_MAX], variable[64];
+    char base[PATH_MAX], variable[64], host[64] = "";
+    gethostname(host, sizeof host - 1);
     *l->shared = '\0';
     if (!copy_set_path(base, names[mca_is_set(names[1])], "/dev/shm") ||
-        snprintf(l->shared, PATH_MAX, "%s/prattle.%u.%ld", base, (unsigned)geteuid(),
+        snprintf(l->shared, PATH_MAX, "%s/prattle.%s.%u.%ld", base, host, (unsigned)geteuid(),
                  (long)launcher) >= PATH_MAX ||
         !make_own_folder(l->shared)) {
         *l->shared = '\0';

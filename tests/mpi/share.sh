@@ -48,4 +48,28 @@ for what in "wikitext $own/wiki.txt" "lambada $own/lambada.jsonl" "text $TEXT" "
     done
 done
 has "a file that is not there" "cannot open nowhere.txt: No such file" "$(ranks 2 eval text nowhere.txt -m $MODEL 2>&1)"
+# Each process reads the file of its own host.
+mkdir first second
+cp "$own/lambada.jsonl" first/other.jsonl
+cat "$own/lambada.jsonl" first/other.jsonl >second/other.jsonl
+sed '1s/the/a/' first/other.jsonl >first/word.jsonl
+cp first/other.jsonl second/word.jsonl
+cp first/other.jsonl first/wrong.jsonl
+(head -n 3 first/other.jsonl; echo '{"text": 3}') >second/wrong.jsonl
+# apart FOLDER FOLDER WORDS...: an evaluation by two processes, each in its folder.
+apart() {
+    local folders="$1 $2"; shift 2
+    each 2 "set -- $folders; [ \$OMPI_COMM_WORLD_RANK = 0 ] || shift; cd \$1; exec timeout 60 $PRATTLE eval $* -m $MODEL" 2>&1
+    echo "$?"
+}
+is "a file that is longer on another host" "rank 1 on $(hostname): the tokens of other.jsonl are not the same as on rank 0
+1" "$(apart first second lambada other.jsonl)"
+is "  or shorter" "rank 1 on $(hostname): the tokens of other.jsonl are not the same as on rank 0
+1" "$(apart second first lambada other.jsonl)"
+is "  or of other words" "rank 1 on $(hostname): the tokens of word.jsonl are not the same as on rank 0
+1" "$(apart first second lambada word.jsonl)"
+is "  or of which some are at fault there" "rank 1 on $(hostname): wrong.jsonl line 4: expected an object whose field text is a string
+1" "$(apart first second lambada wrong.jsonl)"
+is "  or on the first" "wrong.jsonl line 4: expected an object whose field text is a string
+1" "$(apart second first lambada wrong.jsonl)"
 finish

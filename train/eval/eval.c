@@ -182,7 +182,7 @@ int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
              const struct eval_config *config, const char *path, struct eval_result *result,
              const struct progress *p)
 {
-    struct evaluation ev = {engine, other, *config, NULL, result, p};
+    struct evaluation ev = {engine, other, *config, NULL, result, p, false};
     *result = (struct eval_result){.name = e->name, .unit = "windows"};
     int n_ctx = engine->cache.n_ctx;
     if (other != NULL && other->cache.n_ctx < n_ctx)
@@ -196,6 +196,7 @@ int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
         engine_precision(result->other_precision, other);
     if (rc == 0)
         rc = run_profiled(e, &ev);
+    rc = eval_agree(&ev, rc);
     result->config = ev.config;
     result->config.data_dir = NULL;
     if (rc != 0)

@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/xxh64.h"
 #include "model/gpt2_vocab.h"
 #include "train/parallel/world.h"
 
@@ -244,6 +245,12 @@ static void score_part(struct ranks_part *part, struct part_scores *kept, struct
     part->tokens = result.tokens;
 }
 
+static bool part_fits(const struct ranks_part *part, const struct passage *list, size_t n)
+{
+    return part->first <= n && part->done <= n - part->first &&
+           count_targets(list + part->first, (size_t)part->done) == part->n_scores;
+}
+
 /* What a rank has, to f; false: the result ends there. */
 static bool take_part(struct evaluation *ev, const struct ranks_part *part,
                       const struct score *scores, const struct passage *list,
@@ -264,7 +271,7 @@ static bool take_part(struct evaluation *ev, const struct ranks_part *part,
 
 /* Rank 0: of all ranks, in their order; of those behind a partial one nothing counts. */
 static int take_parts(struct evaluation *ev, const struct ranks_part *own,
-                      const struct score *scores, const struct passage *list,
+                      const struct score *scores, const struct passage *list, size_t n,
                       void (*f)(void *user, size_t i, const struct score *scores), void *user)
 {
     struct ranks_part part;
@@ -280,6 +287,9 @@ static int take_parts(struct evaluation *ev, const struct ranks_part *own,
         world_receive_whole(rank, TAG_STATE, theirs, (size_t)part.n_scores * sizeof *theirs);
         if (rc == 0 && part.rc != 0)
             rc = err_set(part.rc, "rank %d on %s: %s", rank, world_host(rank), part.sentence);
+        else if (rc == 0 && !part_fits(&part, list, n))
+            rc = err_set(ERR_MISMATCH, "rank %d on %s: its scores are of other passages", rank,
+                         world_host(rank));
         counts = counts && rc == 0 && take_part(ev, &part, theirs, list, f, user);
         mem_free(theirs);
     }
@@ -288,16 +298,55 @@ static int take_parts(struct evaluation *ev, const struct ranks_part *own,
     return rc;
 }
 
+static uint64_t hash_passages(const struct passage *list, size_t n)
+{
+    uint64_t hash = xxh64(&n, sizeof n);
+    for (size_t i = 0; i < n; i++) {
+        const struct passage *p = &list[i];
+        const uint64_t fields[] = {hash, p->n, p->first, p->shared,
+                                   xxh64(p->ids, p->n * sizeof *p->ids)};
+        hash = xxh64(fields, sizeof fields);
+    }
+    return hash;
+}
+
+/* Each rank has read a file of its own host. */
+static int agree_on_passages(struct evaluation *ev, const struct passage *list, size_t n)
+{
+    char shown[256];
+    int rc = eval_agree(ev, 0);
+    if (rc != 0)
+        return rc;
+    const uint64_t own = hash_passages(list, n);
+    uint64_t first = own;
+    world_broadcast(&first, sizeof first, 0);
+    if (own != first)
+        rc = err_set(ERR_MISMATCH, "the tokens of %s are not the same as on rank 0",
+                     file_show(shown, sizeof shown, ev->path));
+    return world_agree(rc);
+}
+
+int eval_agree(struct evaluation *ev, int rc)
+{
+    if (!ev->config.by_ranks || ev->agreed)
+        return rc;
+    ev->agreed = true;
+    return world_agree(rc);
+}
+
 static int score_by_ranks(struct evaluation *ev, const struct passage *list, size_t n,
                           void (*f)(void *user, size_t i, const struct score *scores), void *user)
 {
     struct part_scores kept = {0};
     struct ranks_part part;
     const double start = clock_s();
+    int rc = agree_on_passages(ev, list, n);
+    if (rc != 0)
+        return rc;
     score_part(&part, &kept, ev, list, n);
-    int rc = part.rc;
+    rc = part.rc;
     if (world_rank() == 0) {
-        rc = take_parts(ev, &part, kept.scores, list, f, user);
+        rc = take_parts(ev, &part, kept.scores, list, n, f, user);
     } else {
         world_send_whole(0, TAG_STATE, &part, sizeof part);
         world_send_whole(0, TAG_STATE, kept.scores, kept.n * sizeof *kept.scores);

@@ -15,6 +15,7 @@ struct evaluation {
     const char *path;          /* the file to read */
     struct eval_result *result;
     const struct progress *progress;
+    bool agreed; /* by_ranks: all ranks have said whether they can score */
 };
 
 /*
@@ -22,10 +23,16 @@ struct evaluation {
  * its targets [list[i].n - list[i].first]. Sets done, total, targets, tokens, seconds and partial
  * of the result. A note says how long it will take if that is long. Sums over what f gets, in this
  * order, have the same bits for any batch size and thread team. With config.by_ranks all ranks call
- * it with the same list: f is called on rank 0, for all passages, and on no other.
+ * it with the same list, or none: f is called on rank 0, for all passages, and on no other.
+ * ERR_MISMATCH: a rank has another list. What keeps a rank from calling it the others hear from
+ * eval_agree.
  */
 int eval_score(struct evaluation *ev, const struct passage *list, size_t n,
                void (*f)(void *user, size_t i, const struct score *scores), void *user);
+
+/* By all ranks with config.by_ranks, once an evaluation has ended for rc: what each of them
+ * returns. A rank that failed before eval_score fails on all, which wait for it there. */
+int eval_agree(struct evaluation *ev, int rc);
 
 /* Consecutive targets, scored by one model or two. */
 struct eval_slice {

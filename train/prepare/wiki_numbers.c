@@ -8,6 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The last digits of a whole number, whatever its sign; 100: two of them. */
+static int last_digits(const char *number, int of)
+{
+    return (int)labs(strtol(number, NULL, 10) % of);
+}
+
 /* As MediaWiki prints a number, with commas or without. */
 static int add_value(struct buf *out, double value, bool commas)
 {
@@ -61,7 +67,7 @@ static int show_ordinal(struct buf *out, const struct wiki_call *c)
 {
     static const char *const endings[] = {"th", "st", "nd", "rd"};
     const char *digits = wiki_at(c, 0);
-    const int last = abs(atoi(digits)) % 100, unit = last % 10;
+    const int last = last_digits(digits, 100), unit = last % 10;
     int rc = wiki_add_number(out, digits);
     if (*digits == '\0' || strspn(digits, "-0123456789") != strlen(digits))
         return rc;
@@ -156,7 +162,7 @@ static int show_duration(struct buf *out, const struct wiki_call *c)
         const char *part = c->n > 0 ? wiki_at(c, i) : wiki_named(c, names[i]);
         if (*part == '\0' && !any)
             continue;
-        rc = buf_printf(out, any ? ":%02d" : "%d", abs(atoi(part)) % 1000);
+        rc = buf_printf(out, any ? ":%02d" : "%d", last_digits(part, 1000));
         any = true;
     }
     return rc;
@@ -190,9 +196,9 @@ static int show_iso_date(struct buf *out, const struct wiki_call *c)
     const char *year = wiki_at(c, 0);
     if (strlen(year) > 4 || *wiki_at(c, 1) == '\0')
         return buf_str(out, year);
-    int rc = buf_printf(out, "%s-%02d", year, abs(atoi(wiki_at(c, 1))) % 100);
+    int rc = buf_printf(out, "%s-%02d", year, last_digits(wiki_at(c, 1), 100));
     return rc == 0 && *wiki_at(c, 2) != '\0'
-               ? buf_printf(out, "-%02d", abs(atoi(wiki_at(c, 2))) % 100)
+               ? buf_printf(out, "-%02d", last_digits(wiki_at(c, 2), 100))
                : rc;
 }
 

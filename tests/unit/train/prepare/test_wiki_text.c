@@ -166,6 +166,9 @@ static void numbers_are_worked_out(void **state)
          "411522.33 3.14 2.5"},
         {"{{ordinal|1}} {{ordinal|12}} {{ordinal|23}} {{ordinal|1011}} {{spellnum|42}}",
          "1st 12th 23rd 1,011th forty-two"},
+        {"{{ordinal|-2147483648}} {{ordinal|-3}} {{ISO date|2008|-2147483648|-7}} "
+         "{{duration|1|-2147483648|-5}}",
+         "-2,147,483,648th -3rd 2008-48-07 1:648:05"},
         {"{{plural|1|page}} {{plural|3|page}} {{plural|2|sheep|sheep}} 3 {{PLURAL:3|page|pages}}",
          "1 page 3 pages 2 sheep 3 pages"},
         {"{{number|12345}} {{ISO date|2008|5|7}} {{date|2008-05-07}} {{start date|2008-05-07}}",

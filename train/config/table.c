@@ -161,7 +161,7 @@ static const struct setting table[] = {
  .more = "cosine_ramp (Languini): the cosine decay starts with the warmup"},
 {.group = "schedule", .name = "learning_rate", .holds_from = RUN_HOLDS_FROM_STEP, .also = "lr|max_lr", .type = SETTING_DOUBLE, .offset = S(learning_rate), .max = 1000, .or_auto = true, .argument = "X",
  .help = "peak learning rate; auto: by the model's size",
- .more = "auto is for fine-tuning by adamw; with a LoRA adapter it is ten times the rate for all weights"},
+ .more = "auto is for fine-tuning by adamw; with a LoRA adapter it is higher"},
 {.group = "schedule", .name = "min_learning_rate", .holds_from = RUN_HOLDS_FROM_STEP, .also = "min_lr", .type = SETTING_DOUBLE, .offset = S(min_learning_rate), .max = 1000, .argument = "X",
  .help = "final learning rate",
  .more = "Not used by constant"},

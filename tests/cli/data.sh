@@ -90,6 +90,18 @@ has "markup is named where it is prepared" "$page" "$("$PRATTLE" data prepare "$
 has "  where a tokenizer is trained" "$page" "$("$PRATTLE" tokenizer train "$TMPDIR/a page.html" "$TMPDIR/page-tokens" --vocab-size 258 2>&1)"
 is "  but not what preparing makes plain" "" \
     "$("$PRATTLE" data prepare "$TMPDIR/wiki.xml" "$TMPDIR/wiki" --model $MODEL 2>&1 | grep 'looks like')"
+# Programs that unpack are not started for what a file has within.
+mkdir "$TMPDIR/unpackers"
+for program in lrzip lzop grzip; do
+    printf '#!/bin/sh\necho %s >>"%s"\n' $program "$TMPDIR/started" >"$TMPDIR/unpackers/$program"
+    chmod +x "$TMPDIR/unpackers/$program"
+done
+for head in 'LRZI\0\6' '\x89LZO\0\r\n\x1a\n\x10\x30\x20\xa0\x09\x40' 'GRZipII\0\2\4:)'; do
+    (printf "$head"; head -c 32 /dev/zero; echo words) | gzip >"$TMPDIR/within.txt.gz"
+    has "no program unpacks what begins with ${head:0:7}" "within.txt.gz is not text" \
+        "$(PATH=$TMPDIR/unpackers:$PATH info "$TMPDIR/within.txt.gz" --model $MODEL 2>&1)"
+done
+is "  nor is one started" "" "$(cat "$TMPDIR/started" 2>/dev/null)"
 # A run in the folder of its texts: its own files are none of them.
 mkdir "$TMPDIR/own" && cp "$TMPDIR/long.xml" "$TMPDIR/own/a.txt"
 own() { (cd "$TMPDIR/own" && "$PRATTLE" train "$@" 2>&1); }

@@ -53,16 +53,18 @@ static bool has_whole_weights(const double *weights, int n, double scale)
 static void resolve_weights(struct draw_phase *p, const double *weights, int n)
 {
     double scale = 1, sum = 0;
+    int exponent = 0;
     for (int i = 0; i < n; i++)
         sum += weights[i];
     while (scale <= 1e9 && !has_whole_weights(weights, n, scale))
         scale *= 10;
+    /* A power of two changes no bit, and the scale of weights of 1e-301 would be infinite. */
     if (scale > 1e9)
-        scale = (TOTAL_MAX - MIXTURE_MAX) / sum;
+        scale = (TOTAL_MAX - MIXTURE_MAX) / frexp(sum, &exponent);
     uint64_t divisor = 0;
     p->total = 0;
     for (int i = 0; i < n; i++) {
-        double x = round(weights[i] * scale);
+        double x = round(ldexp(weights[i], -exponent) * scale);
         p->weights[i] = weights[i] > 0 && x < 1 ? 1 : (uint64_t)x;
         divisor = common_divisor(divisor, p->weights[i]);
         p->n_drawn += p->weights[i] > 0;

@@ -29,6 +29,7 @@ static const char *const texts[] = {
     "a:1,b:2,c:4,d:8,e:16,f:32,g:64,h:128,i:256,j:512",
     "a:..,b:..,c:..,d:..,e:..",
     "a:1e-9,b:1e9,c:0",
+    "a:1e-301,b:3e-301,c:0",
     "a:5",
 };
 
@@ -72,6 +73,19 @@ static void weights_become_shares(void **state)
     draws_free(d);
     d = open_draws("a:3.3333333333333333,b:6.6666666666666666", 0);
     assert_true(fabs(draws_share(d, 0, 0) - 1.0 / 3) < 1e-8);
+    draws_free(d);
+    static const char *const tiny[] = {"a:1e-15,b:3e-15,c:0", "a:1e-301,b:3e-301,c:0",
+                                       "a:1e-310,b:3e-310,c:0", "a:5e-324,b:15e-324,c:0"};
+    for (size_t i = 0; i < sizeof tiny / sizeof *tiny; i++) {
+        d = open_draws(tiny[i], 0);
+        assert_true(fabs(draws_share(d, 0, 0) - 0.25) < 1e-8 && draws_share(d, 0, 2) == 0);
+        draws_free(d);
+    }
+    d = open_draws("a:1e-310,b:0", 0);
+    assert_true(draws_share(d, 0, 0) == 1 && draws_share(d, 0, 1) == 0);
+    draws_free(d);
+    d = open_draws("a:5e-324,b:1e9", 0);
+    assert_true(draws_share(d, 0, 0) > 0 && draws_share(d, 0, 0) < 1e-8);
     draws_free(d);
     d = open_draws("a:..,b:..,c:..", 0); /* by size */
     assert_true(draws_share(d, 0, 0) == 700.0 / 824 && draws_share(d, 0, 2) == 1.0 / 824);

@@ -96,7 +96,7 @@ static void begin_dump(struct text_reader *r, void *state)
         XML_ParserFree(d->parser);
     d->parser = XML_ParserCreate("UTF-8");
     d->into = NULL;
-    d->ready = d->suspended = d->refused = d->no_memory = false;
+    d->ready = d->suspended = d->refused = d->no_memory = d->last = false;
     if (d->parser == NULL)
         return;
     XML_SetUserData(d->parser, d);
@@ -117,8 +117,9 @@ static int set_parse_error(const struct wiki_dump *d, const struct text_reader *
                    XML_ErrorString(XML_GetErrorCode(d->parser)));
 }
 
-/* More of the window to the parser, until a page is ready; *last: the text has ended. */
-static int feed_parser(struct wiki_dump *d, struct text_reader *r, bool *last)
+/* More of the window to the parser, until a page is ready. Since expat 2.6 pages may be ready only
+ * once it is told that the text ends. */
+static int feed_parser(struct wiki_dump *d, struct text_reader *r)
 {
     enum XML_Status status;
     size_t n = r->window.n - r->used;
@@ -128,8 +129,8 @@ static int feed_parser(struct wiki_dump *d, struct text_reader *r, bool *last)
         return text_reader_refill(r);
     } else {
         n = n < FEED_BYTES ? n : FEED_BYTES;
-        *last = n == 0;
-        status = XML_Parse(d->parser, r->window.data + r->used, (int)n, *last);
+        d->last = n == 0;
+        status = XML_Parse(d->parser, r->window.data + r->used, (int)n, d->last);
         r->used += n;
     }
     d->suspended = status == XML_STATUS_SUSPENDED;
@@ -139,11 +140,10 @@ static int feed_parser(struct wiki_dump *d, struct text_reader *r, bool *last)
 static int next_page(struct text_reader *r, void *state, struct buf *out, bool *ends, bool *got)
 {
     struct wiki_dump *d = state;
-    bool last = false;
     int rc = d->parser == NULL ? err_set(ERR_NOMEM, "no memory to read XML") : 0;
     *ends = true;
-    while (rc == 0 && !d->ready && !last)
-        rc = feed_parser(d, r, &last);
+    while (rc == 0 && !d->ready && (d->suspended || !d->last))
+        rc = feed_parser(d, r);
     *got = rc == 0 && d->ready;
     if (!*got)
         return rc;

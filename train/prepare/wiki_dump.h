@@ -15,6 +15,7 @@ struct wiki_dump {
     struct buf title, text, ns, model, written;
     struct buf *into; /* which of these gets characters; NULL: none */
     bool redirect, ready, suspended, refused, too_long, no_memory;
+    bool last; /* the parser has been told that the text ends */
     struct text_splitter splitter;
 };
 void wiki_dump_init(struct wiki_dump *d);

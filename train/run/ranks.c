@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SENTENCE = 900, DIVIDE_STEPS = 16 /* then twice as many, and so on */ };
+enum { SENTENCE = 900, DIVIDE_STEPS = 16 /* twice as many after each move */ };
 
 /* The words of rank 0. */
 enum word { WORD_STEP, WORD_PART, WORD_PARTS, WORD_DIVIDE, WORD_END };

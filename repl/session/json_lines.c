@@ -216,7 +216,7 @@ static int take_members(struct json_prompt *p, struct options *o, json_t *object
         } else if (strcmp(name, "id") != 0 &&
                    (strcmp(name, "logprobs") != 0 || !json_is_boolean(value))) {
             rc = take_named(o, name, value);
-            p->own_draw |= is_draw_setting(name);
+            p->own_draw |= !json_is_null(value) && is_draw_setting(name);
         }
         if (rc != 0)
             return rc;

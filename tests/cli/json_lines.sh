@@ -36,6 +36,11 @@ for i in 1 2; do
     is "an answer of a fresh seed is drawn again by what it says ($i)" "$(text <<<"$object")" \
         "$("$PRATTLE" $MODEL $S <<<"{\"prompt\":\"The sea\",$seed,$draw}" | text)"
 done
+twice() { printf '{"prompt":"The sea"%s}\n' "$1" "$1" | "$PRATTLE" $MODEL $S 2>/dev/null; }
+for name in seed draw; do
+    is "null is no $name: equal prompts have two answers" "$(twice "")" "$(twice ',"'$name'":null')"
+done
+is "  which are not the same" 2 "$(twice "" | text | sort -u | wc -l)"
 whole=$("$PRATTLE" $MODEL $S --greedy -p "The sea" | text)
 # stopped VALUE: the object of a line with these stop strings.
 stopped() { "$PRATTLE" $MODEL $S --greedy <<<'{"prompt":"The sea","stop":'"$1"'}' 2>/dev/null; }

@@ -5,6 +5,8 @@
 #include <string.h>
 
 static const double SLACK = 1e-9; /* of a step: what rounding does to it */
+/* Of an axis: steps of a shorter one could be 0, whose multiples never end. */
+static const double SHORTEST = 1e-290;
 
 /* The least of 1, 2 or 5 times a power of ten that is no less. */
 static double round_step(double least)
@@ -25,11 +27,12 @@ double axis_last(const struct axis *a)
 
 static void widen_flat_axis(struct axis *a)
 {
-    if (a->high - a->low > fabs(a->high) * 1e-9)
-        return;
-    const double more = a->high == 0 ? 1 : fabs(a->high) * 0.1;
-    a->low -= more / 2;
-    a->high += more / 2;
+    if (a->high - a->low <= fabs(a->high) * 1e-9) {
+        const double more = a->high == 0 ? 1 : fabs(a->high) * 0.1;
+        a->low -= more / 2;
+        a->high += more / 2;
+    }
+    a->high = fmax(a->high, a->low + SHORTEST);
 }
 
 /* A mark that is less than half a row away comes onto the axis. */
@@ -75,6 +78,7 @@ void axis_fit_columns(struct axis *a, int columns)
     const int least = columns / MOST_MARKS > APART ? columns / MOST_MARKS : APART;
     /* What differs less cannot be counted in steps. */
     a->high = fmax(a->high, a->low + fmax(a->low == a->high, fabs(a->low) * 1e-9));
+    a->high = fmax(a->high, a->low + SHORTEST);
     if (a->low > 0 && a->low <= nearly_zero * (a->high - a->low))
         a->low = 0;
     const double a_column = (a->high - a->low) / columns;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { N = 200 };
 static double x[N], y[N], z[N];
@@ -317,6 +318,33 @@ static void frames_have_their_own_axes(void **state)
     buf_release(&b);
 }
 
+/* The alarm ends a picture that has no last mark. */
+static void the_least_and_the_largest_numbers_are_drawn(void **state)
+{
+    (void)state;
+    double at[2] = {0, 1};
+    double ends[][2] = {{5e-324, 1e-323},   {0, 5e-324},          {-1e-323, 5e-324},
+                        {1e-310, 1e-310},   {1e-300, 2e-300},     {-1e-310, 1e-310},
+                        {0, 1e-308},        {1e-290, 1.001e-290}, {1e307, 1.7e308},
+                        {-1.7e308, 1.7e308}};
+    struct buf b = {0};
+    alarm(20);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct plot_series up = {.name = "loss", .x = at, .y = ends[i], .n = 2};
+        struct plot_series across = {.name = "loss", .x = ends[i], .y = at, .n = 2};
+        for (int braille = 0; braille < 2; braille++) {
+            b.n = 0;
+            assert_ok(plot_draw(&b, &up, 1, "step", 60, 10, braille));
+            assert_int_equal(count(b.data, '\n'), 13);
+            b.n = 0;
+            assert_ok(plot_draw(&b, &across, 1, "step", 60, 10, braille));
+            assert_int_equal(count(b.data, '\n'), 13);
+        }
+    }
+    alarm(0);
+    buf_release(&b);
+}
+
 static void what_cannot_be_drawn_says_so(void **state)
 {
     (void)state;
@@ -350,6 +378,7 @@ int main(void)
         cmocka_unit_test(frames_share_the_height),
         cmocka_unit_test(braille_is_utf8_of_the_right_width),
         cmocka_unit_test(frames_have_their_own_axes),
+        cmocka_unit_test(the_least_and_the_largest_numbers_are_drawn),
         cmocka_unit_test(what_cannot_be_drawn_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

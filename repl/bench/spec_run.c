@@ -67,7 +67,8 @@ static void release_passed(struct passed *p)
 }
 
 /* The words of the program itself: what the specification says, nothing downloaded, and for a run
- * of training a folder that is made anew. */
+ * of training a folder that is made anew, and no other program (wandb, or what mpirun starts on
+ * other hosts), whatever its own configuration says. */
 static int make_words(char **out, char *const *argv, const char *name, char *folder_word,
                       const struct passed *passed)
 {
@@ -77,8 +78,11 @@ static int make_words(char **out, char *const *argv, const char *name, char *fol
     out[n++] = argv[1];
     for (int i = 2; argv[i] != NULL; i++)
         out[n++] = argv[i];
-    if (trains)
+    if (trains) {
         out[n++] = folder_word;
+        out[n++] = (char *)(uintptr_t) "wandb=off";
+        out[n++] = (char *)(uintptr_t) "hosts=";
+    }
     for (int i = 0; i < passed->n; i++)
         out[n++] = passed->words[i];
     out[n++] = (char *)(uintptr_t) "--offline=on";
@@ -92,7 +96,7 @@ static int run_once(double *values, const struct spec_entry *e, const json_t *va
     const char *set = getenv("TMPDIR");
     const char *temp = set != NULL ? set : access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
     char *folder = mem_sprintf("%s/prattle-bench-XXXXXX", temp);
-    char *words[SPEC_WORDS + 4 + SPEC_SETTINGS] = {NULL}, name[64];
+    char *words[SPEC_WORDS + 5 + SPEC_SETTINGS] = {NULL}, name[64];
     struct buf out = {0};
     if (folder == NULL)
         return ERR_NOMEM;

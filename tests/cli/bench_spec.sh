@@ -62,6 +62,22 @@ is "and as many runs as asked for, a whole number" '"runs": 2' "$(grep -o '"runs
 has "Markdown is a table" "| benchmark " "$(bench tokens --format markdown)"
 out=$(bench training); is "training has a folder of its own" 0 $?
 has "whose run is read" "training " "$out"
+
+# A run may name programs, in its words or its file: none is started.
+mkdir "$TMPDIR/bin"
+for program in wandb mpirun ssh; do
+    printf '#!/bin/sh\necho "$0" "$@" >>"%s"\n' "$TMPDIR/called" >"$TMPDIR/bin/$program"
+done
+chmod +x "$TMPDIR"/bin/*
+printf 'elsewhere slots=1\n' >"$TMPDIR/hosts"
+printf 'logging: {wandb: true}\nexecution: {hosts: %s, replicas: 2}\n' "$TMPDIR/hosts" >"$TMPDIR/run.yaml"
+for words in "wandb=on" "hosts=$TMPDIR/hosts" "logging.wandb=on" "$TMPDIR/run.yaml replicas=1"; do
+    sed "s|train finetune|& $words|" "$spec" >"$TMPDIR/programs.yaml"
+    out=$(PATH=$TMPDIR/bin:$PATH "$PRATTLE" bench "$TMPDIR/programs.yaml" training --model $MODEL 2>&1)
+    is "training runs: ${words//"$TMPDIR/"/}" 0 $?
+    sleep 0.3
+    is "  and starts no other program" "" "$(cat "$TMPDIR/called" 2>/dev/null)"
+done
 is "and nothing is left" "" "$(ls "$TMPDIR" | grep prattle-bench)"
 out=$(bench machine repeats=1 "$TMPDIR/n.svg"); is "a plot" 0 $?
 has "is written by gnuplot" "<svg" "$(cat "$TMPDIR/n.svg")"

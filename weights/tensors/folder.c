@@ -30,7 +30,8 @@
  * leaves P new and T with what is left of the old folder.
  */
 
-/* The files of a model, ours or another program's: they are deleted with the old model. */
+/* The files of a model, ours or another program's: they are deleted with the old model. Folders of
+ * such names are not. */
 static const char *const model_files[] = {
     "config.json",
     "generation_config.json",
@@ -101,6 +102,32 @@ int folder_create(struct folder_writer *f, const char *path, bool force)
     return 0;
 }
 
+static bool is_folder_at(int folder, const char *name)
+{
+    struct stat st;
+    return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* ERR_EXISTS: the old folder has a folder where the new one has a file, and which of the two is to
+ * stay is not ours to say. */
+static int refuse_clash(const char *temp, const char *path)
+{
+    DIR *old = opendir(path);
+    int made = open(temp, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+    if (old == NULL || made < 0)
+        rc = file_fails("open", old == NULL ? path : temp);
+    for (const char *name; rc == 0 && (name = folder_entry_next(old)) != NULL;)
+        if (is_folder_at(dirfd(old), name) && faccessat(made, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+            rc = err_set(ERR_EXISTS,
+                         "%s has a folder %s, in the place of a file of the model; "
+                         "move it away, or choose another name",
+                         file_quote(path), file_quote(name));
+    if (made >= 0)
+        close(made);
+    folder_entry_close(old);
+    return rc;
+}
+
 /* Remove the model's files (or `all`) from the folder `from`, move the others to `to` (NULL: leave
  * them), and remove the folder, which fails if something is left. */
 static int clear_folder(const char *from, const char *to, bool all)
@@ -111,7 +138,7 @@ static int clear_folder(const char *from, const char *to, bool all)
     int rc = 0, there = dirfd(dir);
     int target = to == NULL ? -1 : open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (const char *name; rc == 0 && (name = folder_entry_next(dir)) != NULL;)
-        if (all || is_model_file(name))
+        if (all || (is_model_file(name) && !is_folder_at(there, name)))
             rc = unlinkat(there, name, 0) == 0 ? 0 : file_fails("remove", name);
         else if (to != NULL)
             rc = renameat(there, name, target, name) == 0 ? 0 : file_fails("move", name);
@@ -160,7 +187,8 @@ int folder_commit(struct folder_writer *f)
             return file_fails("write", f->path);
         if (!f->force)
             return file_refuse(ERR_EXISTS, f->path, "exists already; --force overwrites it");
-        if ((rc = exchange_folders(f->temp, f->path)) != 0)
+        if ((rc = refuse_clash(f->temp, f->path)) != 0 ||
+            (rc = exchange_folders(f->temp, f->path)) != 0)
             return rc;
         rc = clear_folder(f->temp, f->path, false);
     }

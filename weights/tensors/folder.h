@@ -20,7 +20,8 @@ struct folder_writer {
 int folder_create(struct folder_writer *f, const char *path, bool force);
 /*
  * Put the new folder in place. Of an old folder the model's files are deleted, and all others move
- * to the new one.
+ * to the new one. ERR_EXISTS: there is a folder that was not there before, without force, or the
+ * old one has a folder of the name of a new file; nothing is changed.
  */
 int folder_commit(struct folder_writer *f);
 /* Delete what was written. Accepts NULL; does nothing after folder_commit. */

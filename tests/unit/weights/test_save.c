@@ -533,6 +533,24 @@ static void nothing_is_overwritten_without_force(void **state)
     clean();
 }
 
+static void a_folder_in_the_place_of_a_file_stays(void **state)
+{
+    (void)state;
+    struct source s;
+    const struct save_config force = {.force = true};
+    save_odd(&s, "hf");
+    assert_int_equal(mkdir(scratch_path(&scratch, "old"), 0777), 0);
+    assert_int_equal(mkdir(scratch_path(&scratch, "old/model.safetensors"), 0777), 0);
+    scratch_write(&scratch, "old/merges.txt", "mine", 4);
+    assert_int_equal(source_save(&s, scratch_path(&scratch, "old"), &force, NULL), ERR_EXISTS);
+    assert_non_null(strstr(err_text(), "has a folder model.safetensors, in the place of a file"));
+    assert_int_equal(count_entries(scratch.folder), 2);
+    assert_int_equal(count_entries(scratch_path(&scratch, "old")), 2);
+    assert_true(file_is_folder(scratch_path(&scratch, "old/model.safetensors")));
+    source_close(&s);
+    clean();
+}
+
 static void force_replaces_the_model_and_keeps_the_rest(void **state)
 {
     (void)state;
@@ -546,9 +564,11 @@ static void force_replaces_the_model_and_keeps_the_rest(void **state)
         fclose(f);
     }
     assert_int_equal(mkdir(scratch_path(&scratch, "hf/runs"), 0777), 0);
+    assert_int_equal(mkdir(scratch_path(&scratch, "hf/x.safetensors"), 0777), 0);
     assert_ok(source_save(&s, scratch_path(&scratch, "hf"), &force, NULL));
     assert_true(file_exists(scratch_path(&scratch, "hf/notes.txt")));
     assert_true(file_is_folder(scratch_path(&scratch, "hf/runs")));
+    assert_true(file_is_folder(scratch_path(&scratch, "hf/x.safetensors")));
     assert_false(file_exists(scratch_path(&scratch, "hf/pytorch_model.bin"))); /* other weights */
     assert_int_equal(count_entries(scratch.folder), 1);
     source_close(&s);
@@ -782,6 +802,7 @@ int main(void)
         cmocka_unit_test(a_precision_asked_for_is_rounded_once),
         cmocka_unit_test(a_large_matrix_is_turned_in_parts),
         cmocka_unit_test(nothing_is_overwritten_without_force),
+        cmocka_unit_test(a_folder_in_the_place_of_a_file_stays),
         cmocka_unit_test(force_replaces_the_model_and_keeps_the_rest),
         cmocka_unit_test(a_failed_save_leaves_what_was_there),
         cmocka_unit_test(no_memory_is_survived),

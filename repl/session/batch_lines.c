@@ -423,7 +423,7 @@ int batch_lines(struct repl *r, int fd, const char *path, const char *out)
         rc = run_batch(r, &l, &s);
     if (l.file != NULL) {
         /* What could be answered is kept, as it would be on standard output. */
-        int kept = (l.cut ? l.written : l.line) > 0 ? file_commit(&file) : 0;
+        int kept = rc == 0 || (l.cut ? l.written : l.line) > 0 ? file_commit(&file) : 0;
         file_abandon(&file);
         rc = rc == 0 ? kept : rc;
     }

@@ -116,6 +116,16 @@ is "batch FILE OUT = a pipe" "$("$PRATTLE" $MODEL $S <"$TMPDIR/in")" "$(cat "$TM
 has "OUT is not overwritten" "exists already; --force" "$("$PRATTLE" batch "$TMPDIR/in" "$TMPDIR/out" --model $MODEL $S 2>&1)"
 "$PRATTLE" batch "$TMPDIR/in" "$TMPDIR/out" --model $MODEL $S --force
 is "but with --force" 0 $?
+
+: >"$TMPDIR/none"
+for form in "" --jsonl; do
+    "$PRATTLE" batch "$TMPDIR/none" "$TMPDIR/of_none" --model $MODEL $S $form
+    is "no lines, an empty OUT $form" "0 0" "$? $(wc -c <"$TMPDIR/of_none")"
+    rm "$TMPDIR/of_none"
+done
+cp "$TMPDIR/out" "$TMPDIR/of_none"
+"$PRATTLE" batch "$TMPDIR/none" "$TMPDIR/of_none" --model $MODEL $S --force
+is "  in place of an old one" "0 0" "$? $(wc -c <"$TMPDIR/of_none")"
 rm -f "$TMPDIR/samples"
 "$PRATTLE" $MODEL $S -p "The sea" --save-samples "$TMPDIR/samples" >/dev/null
 "$PRATTLE" $MODEL $S -p "The sky" --save-samples "$TMPDIR/samples" >/dev/null

@@ -9,6 +9,7 @@
 #include "weights/llmc/source_llmc.h"
 #include "weights/model_source.h"
 #include "weights/open.h"
+#include "weights/tensors/folder.h"
 
 #include <string.h>
 
@@ -47,13 +48,11 @@ static int refuse_file_name(const char *path, const struct save_config *c)
 /* Check the target before anything is read. */
 static int check_target(const char *path, const struct save_config *c)
 {
-    char shown[256];
     int rc = refuse_file_name(path, c);
-    if (rc == 0 && !is_gguf(path) && !is_llmc(path) && file_exists(path) && !file_is_folder(path))
-        rc = file_refuse(ERR_EXISTS, path, "exists and is not a folder; choose another name");
+    if (rc == 0 && !is_gguf(path) && !is_llmc(path))
+        return folder_check(path, c->force);
     if (rc == 0 && !c->force && file_exists(path))
-        rc = err_set(ERR_EXISTS, "%s exists already; --force overwrites it",
-                     file_show(shown, sizeof shown, path));
+        rc = file_refuse(ERR_EXISTS, path, "exists already; --force overwrites it");
     return rc;
 }
 

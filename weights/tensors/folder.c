@@ -78,14 +78,22 @@ char *folder_real_path(const char *path)
     return copy;
 }
 
-int folder_create(struct folder_writer *f, const char *path, bool force)
+int folder_check(const char *path, bool force)
 {
-    *f = (struct folder_writer){.force = force};
-    bool exists = file_exists(path);
+    const bool exists = file_exists(path);
     if (exists && !file_is_folder(path))
         return file_refuse(ERR_EXISTS, path, "exists and is not a folder; choose another name");
     if (exists && !force && !is_empty_folder(path))
         return file_refuse(ERR_EXISTS, path, "exists already; --force overwrites it");
+    return 0;
+}
+
+int folder_create(struct folder_writer *f, const char *path, bool force)
+{
+    *f = (struct folder_writer){.force = force};
+    const int refused = folder_check(path, force);
+    if (refused != 0)
+        return refused;
     if ((f->path = folder_real_path(path)) == NULL ||
         (f->temp = mem_sprintf("%s.tmp.XXXXXX", f->path)) == NULL) {
         mem_free(f->path);

@@ -13,10 +13,9 @@ struct folder_writer {
     bool any_files; /* temp has other files than a model's; folder_abandon removes them too */
 };
 
-/*
- * Make the temporary folder. ERR_EXISTS: path exists and is no folder, or, without force, a folder
- * that is not empty.
- */
+/* ERR_EXISTS: path exists and is no folder, or, without force, a folder that is not empty. */
+int folder_check(const char *path, bool force);
+/* Make the temporary folder. Fails as folder_check. */
 int folder_create(struct folder_writer *f, const char *path, bool force);
 /*
  * Put the new folder in place. Of an old folder the model's files are deleted, and all others move

@@ -701,6 +701,7 @@ static void a_model_is_saved_from_its_source_until_it_changes(void **state)
     assert_true(m->changed); /* not all of it is in that file */
     assert_ok(model_save(m, scratch_path(&scratch, "saved"), &force, NULL));
     assert_false(m->changed);
+    assert_int_equal(mkdir(scratch_path(&scratch, "saved again"), 0777), 0);
     assert_ok(model_save(m, scratch_path(&scratch, "saved again"), &keep, NULL));
     assert_same_folder(scratch_path(&scratch, "saved"), scratch_path(&scratch, "saved again"));
     assert_ok(source_open(&back, scratch_path(&scratch, "saved"), 0, true, NULL));

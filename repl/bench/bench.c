@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int compare_values(const void *a, const void *b)
 {
@@ -34,7 +35,8 @@ static int put_model(struct bench *b)
         table_cell(&b->table, b->weights_column, "%s", dtype_short_name(e->model->params.dtype));
     if (rc == 0)
         rc = table_cell(&b->table, b->cache_column, "%s", dtype_short_name(e->cache.layout.dtype));
-    return rc == 0 ? table_cell(&b->table, b->model_column, "%s", e->model->name) : rc;
+    const char *name = e->model->name;
+    return rc == 0 ? table_text(&b->table, b->model_column, name, strlen(name)) : rc;
 }
 
 /* Decimals that give x four digits; a row's numbers have those of its median. */

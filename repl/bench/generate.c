@@ -206,6 +206,12 @@ int bench_stream(struct bench *b)
     if (openpty(&master, &slave, NULL, NULL, NULL) != 0)
         return err_errno("cannot open a terminal");
     pid_t reader = fork();
+    if (reader < 0) {
+        rc = err_errno("cannot start a process that reads");
+        close(master);
+        close(slave);
+        return rc;
+    }
     if (reader == 0) {
         char bytes[256];
         close(slave);
@@ -223,8 +229,7 @@ int bench_stream(struct bench *b)
         rounds_add(&rate, 1 / shown_s, silent_s / shown_s);
     }
     close(slave);
-    if (reader > 0)
-        waitpid(reader, NULL, 0);
+    waitpid(reader, NULL, 0);
     return rc == 0 ? bench_report(b, "streaming to a terminal", &rate, "tokens/s", "no output")
                    : rc;
 }

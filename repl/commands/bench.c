@@ -75,7 +75,7 @@ static int refuse_word(const char *word)
 static bool is_size(const char *word, struct bench_size *size)
 {
     char more;
-    return sscanf(word, "train=%dx%d%c", &size->batch, &size->length, &more) == 2;
+    return sscanf(word, "train=%9dx%9d%c", &size->batch, &size->length, &more) == 2;
 }
 
 static int add_size(struct bench *b, struct bench_size size)

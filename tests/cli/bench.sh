@@ -9,6 +9,8 @@ has "several sizes are all measured" "training, 1 x 16|training, 2 x 8|" \
     "$("$PRATTLE" bench train=1x16 train=2x8 --model $MODEL --format csv 2>&1 | grep -o "training, [12] x [0-9]*" | uniq | tr '\n' '|')"
 err=$("$PRATTLE" bench train=0x16 --model $MODEL 2>&1); is "a batch of none is refused" 1 $?
 has "and explained" "the micro-batch must be 1 sequence or more, not 0" "$err"
+err=$("$PRATTLE" bench train=4294967297x16 --model $MODEL 2>&1); is "a batch that no int holds is none" 1 $?
+has "and no benchmark" "there is no benchmark or file train=4294967297x16" "$err"
 err=$("$PRATTLE" bench train=1x4096 --model $MODEL 2>&1); is "a window beyond the context is refused" 1 $?
 has "with both numbers" "the sequence length is 4096" "$err"
 echo one >"$TMPDIR/one" && echo two >"$TMPDIR/two"
@@ -22,6 +24,10 @@ has "in the table of a document the model is named too" "bundled, " \
     "$("$PRATTLE" bench limits --format markdown 2>&1 | head -n 1)"
 is "and for programs in each row" "model bundled bundled" \
     "$("$PRATTLE" bench limits --format csv 2>&1 | sed 's/.*,//' | paste -sd' ')"
+
+"$PRATTLE" convert $MODEL "$TMPDIR"/$'e\e[31m' >/dev/null 2>&1
+is "whose name steers no terminal" 'e\x1b[31m' \
+    "$("$PRATTLE" bench limits --format csv -m "$TMPDIR"/$'e\e[31m' 2>&1 | sed -n '2s/.*[,/]//p')"
 
 is "with the precision of weights, keys and values" "dtype,cache_dtype fp16,q8 fp16,q8" \
     "$("$PRATTLE" bench limits --format csv --cache-dtype q8 2>&1 | sed 's/,[^,]*$//; s/.*,\([^,]*,[^,]*\)$/\1/' | paste -sd' ')"

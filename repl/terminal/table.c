@@ -99,62 +99,84 @@ static struct number_column align_numbers(const struct table *t, int column)
     return numbers;
 }
 
-static int column_width(const struct table *t, int column)
+/* How a column is set: all of its cells alike. */
+struct column {
+    bool is_number;
+    struct number_column numbers; /* of a column of numbers */
+    int width;
+};
+
+static struct column measure_column(const struct table *t, int column)
 {
-    const struct number_column numbers = align_numbers(t, column);
-    int width = term_columns(t->heads[column], strlen(t->heads[column]));
-    for (int r = 0; r < t->n_rows; r++) {
+    struct column c = {.is_number = is_number_column(t, column),
+                       .width = term_columns(t->heads[column], strlen(t->heads[column]))};
+    if (c.is_number)
+        c.numbers = align_numbers(t, column);
+    const int numbers = c.is_number ? number_column_width(&c.numbers) : 0;
+    c.width = numbers > c.width ? numbers : c.width;
+    for (int r = 0; r < t->n_rows && !c.is_number; r++) {
         const struct buf *b = cell_at(t, r, column);
-        int w = is_number_column(t, column) ? number_column_width(&numbers)
-                                            : term_columns(buf_text(b), b->n);
-        width = w > width ? w : width;
+        const int w = term_columns(buf_text(b), b->n);
+        c.width = w > c.width ? w : c.width;
     }
-    return width;
+    return c;
 }
 
-/* Row -1 is the heads. */
-static int format_cell(const struct table *t, int row, int column, struct buf *out)
+/* [n_columns]; NULL: ERR_NOMEM. */
+static struct column *measure_columns(const struct table *t)
 {
-    const char *s = row < 0 ? t->heads[column] : buf_text(cell_at(t, row, column));
-    const int width = column_width(t, column);
+    struct column *columns = mem_array((size_t)t->n_columns, sizeof *columns);
+    for (int c = 0; columns != NULL && c < t->n_columns; c++)
+        columns[c] = measure_column(t, c);
+    return columns;
+}
+
+/* s is a head or a cell. */
+static int format_cell(const struct column *c, const char *s, bool is_head, struct buf *out)
+{
     const size_t start = out->n;
     int rc = 0;
-    if (is_number_column(t, column) && row < 0) {
-        rc = add_spaces(out, width - term_columns(s, strlen(s)));
-    } else if (is_number_column(t, column)) {
-        const struct number_column numbers = align_numbers(t, column);
-        rc = add_spaces(out, width - number_column_width(&numbers));
+    if (c->is_number && is_head) {
+        rc = add_spaces(out, c->width - term_columns(s, strlen(s)));
+    } else if (c->is_number) {
+        rc = add_spaces(out, c->width - number_column_width(&c->numbers));
         if (rc == 0)
-            rc = number_column_put(out, &numbers, s, NULL);
+            rc = number_column_put(out, &c->numbers, s, NULL);
         s = "";
     }
     if (rc == 0)
         rc = buf_str(out, s);
-    return rc == 0 ? add_spaces(out, width - term_columns(out->data + start, out->n - start)) : rc;
+    return rc == 0 ? add_spaces(out, c->width - term_columns(out->data + start, out->n - start))
+                   : rc;
 }
 
-static int format_text_row(const struct table *t, int row, const char *between, struct buf *out)
+/* Row -1 is the heads. */
+static int format_text_row(const struct table *t, const struct column *columns, int row,
+                           const char *between, struct buf *out)
 {
     int rc = 0;
     for (int c = 0; c < t->n_columns && rc == 0; c++) {
         rc = c > 0 ? buf_str(out, between) : 0;
         if (rc == 0)
-            rc = format_cell(t, row, c, out);
+            rc = format_cell(&columns[c], row < 0 ? t->heads[c] : buf_text(cell_at(t, row, c)),
+                             row < 0, out);
     }
     return rc;
 }
 
 static int format_text(const struct table *t, struct buf *out)
 {
-    int rc = 0;
+    struct column *columns = measure_columns(t);
+    int rc = columns == NULL ? ERR_NOMEM : 0;
     for (int r = -1; r < t->n_rows && rc == 0; r++) {
         const size_t start = out->n;
-        rc = format_text_row(t, r, "  ", out);
+        rc = format_text_row(t, columns, r, "  ", out);
         while (out->n > start && out->data[out->n - 1] == ' ')
             out->n--;
         if (rc == 0)
             rc = buf_char(out, '\n');
     }
+    mem_free(columns);
     return rc;
 }
 
@@ -180,17 +202,21 @@ static int format_markdown(const struct table *plain, struct buf *out)
 {
     struct table escaped, *t = &escaped;
     int rc = escape_cells(t, plain);
+    struct column *columns = rc == 0 ? measure_columns(t) : NULL;
+    if (rc == 0 && columns == NULL)
+        rc = ERR_NOMEM;
     for (int r = -1; r < t->n_rows && rc == 0; r++) {
         rc = buf_str(out, "| ");
         if (rc == 0)
-            rc = format_text_row(t, r, " | ", out);
+            rc = format_text_row(t, columns, r, " | ", out);
         if (rc == 0)
             rc = buf_str(out, " |\n");
         for (int c = 0; r < 0 && c < t->n_columns && rc == 0; c++)
-            rc = buf_str(out, is_number_column(t, c) ? "| ---: " : "| --- ");
+            rc = buf_str(out, columns[c].is_number ? "| ---: " : "| --- ");
         if (r < 0 && rc == 0)
             rc = buf_str(out, "|\n");
     }
+    mem_free(columns);
     table_release(t);
     return rc;
 }

@@ -5,6 +5,7 @@
 #include "repl/terminal/term.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static void fit(struct buf *out, const char *name, int width, enum table_fit expected)
 {
@@ -104,12 +105,36 @@ static void the_points_of_numbers_are_aligned(void **state)
     buf_release(&out);
 }
 
+/* The alarm ends a table that looks at all of its rows for each cell. */
+static void many_rows_take_no_time(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {"what", "n"};
+    struct table t;
+    struct buf out = {0};
+    table_init(&t, heads, 2);
+    for (int i = 0; i < 5000; i++) {
+        assert_ok(table_row(&t));
+        assert_ok(table_cell(&t, 0, "row"));
+        assert_ok(table_cell(&t, 1, "%d", i));
+    }
+    alarm(20);
+    assert_ok(table_format(&t, TABLE_TEXT, &out));
+    assert_ok(table_format(&t, TABLE_MARKDOWN, &out));
+    alarm(0);
+    assert_non_null(strstr(buf_text(&out), "\nrow   4999\n"));
+    assert_non_null(strstr(buf_text(&out), "\n| row  | 4999 |\n"));
+    table_release(&t);
+    buf_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_broken),
         cmocka_unit_test(the_points_of_numbers_are_aligned),
         cmocka_unit_test(cells_stand_in_several_lines),
+        cmocka_unit_test(many_rows_take_no_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,8 +64,9 @@ cp first/other.jsonl first/wrong.jsonl
 # apart FOLDER FOLDER WORDS...: an evaluation by two processes, each in its folder.
 apart() {
     local folders="$1 $2"; shift 2
-    each 2 "set -- $folders; [ \$OMPI_COMM_WORLD_RANK = 0 ] || shift; cd \$1; exec timeout 60 $PRATTLE eval $* -m $MODEL" 2>&1
-    echo "$?"
+    each 2 "set -- $folders; [ \$OMPI_COMM_WORLD_RANK = 0 ] || shift; cd \$1; exec timeout 60 $PRATTLE eval $* -m $MODEL" 2>&1 |
+        sed '/^-----/,/^-----/d' # what version 5 says of the status
+    echo "${PIPESTATUS[0]}"
 }
 is "a file that is longer on another host" "rank 1 on $(hostname): the tokens of other.jsonl are not the same as on rank 0
 1" "$(apart first second lambada other.jsonl)"

@@ -120,5 +120,10 @@ has "  that is far off" "(HTTP 429), and asks to wait 2" "$said"
 said=$(HF_HUB_CACHE=$LOG "$PRATTLE" hub 2>&1)
 has "a cache that is a file is said" "$LOG, which is a file; HF_HUB_CACHE and HF_HOME name folders" "$said"
 has "  of a model too" "which is a file; HF_HUB_CACHE and HF_HOME name folders" "$(HF_HUB_CACHE=$LOG "$PRATTLE" model org/other 2>&1)"
-is "nothing leaves the cache" "" "$(find "$TMPDIR" -newer "$LOG" -type f ! -path "$HF_HOME/*" ! -path "$LOG" 2>/dev/null)"
+serve
+rm -rf "$CACHE"
+elsewhere() { find "$TMPDIR" -type f ! -path "$HF_HOME/*" ! -path "$LOG" -printf '%p %T@\n' | sort; }
+before=$(elsewhere)
+is "a download" "$local" "$(words org/tiny | grep -v '^prattle:')"
+is "  leaves the cache and nothing else" "" "$(comm -3 <(echo "$before") <(elsewhere))"
 finish

@@ -85,6 +85,6 @@ is "with the folder, no shell between" "2 sync runs/a b" "$(cat called)"
 is "and its words are kept" synced "$(cat "runs/a b/wandb.log")"
 has "the files that it reads are needed" "wandb=on needs tensorboard=on" \
     "$(PATH=$PWD/bin:$PATH train runs/no wandb=on tensorboard=off 2>&1)"
-rm called && train runs/off >log 2>&1
-is "off by default" "" "$(cat called 2>/dev/null)"
+PATH=$PWD/bin:$PATH train runs/off >log 2>&1
+is "off by default" "0 no log" "$? $(cat runs/off/wandb.log 2>/dev/null || echo no log)"
 finish

@@ -119,7 +119,7 @@ static void odd_values_are_refused(void **state)
         {"top_p", "nan"},
         {"top_k", "-1"},
         {"top_k", "4.5"},
-        {"top_k", "1e3"},
+        {"top_k", "1e-3"},
         {"top_k", "999999999999"},
         {"max_new_tokens", "-1"},
         {"mirostat", "3"},

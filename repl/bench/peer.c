@@ -1,11 +1,11 @@
 #include "repl/bench/peer.h"
 
+#include "model/base/child.h"
 #include "model/base/err.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/kernels/blas.h"
-#include "repl/bench/child.h"
 #include "repl/bench/peer_script.h"
 #include "weights/save.h"
 

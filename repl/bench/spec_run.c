@@ -1,10 +1,10 @@
 #include "repl/bench/spec_run.h"
 
+#include "model/base/child.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
-#include "repl/bench/child.h"
 #include "repl/bench/spec_words.h"
 
 #include <ftw.h>

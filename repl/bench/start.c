@@ -1,11 +1,11 @@
 /* What comes before the first answer: the program's start, and text made tokens. */
 #include "repl/bench/bench.h"
 
+#include "model/base/child.h"
 #include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
-#include "repl/bench/child.h"
 #include "weights/save.h"
 
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* :profile: another command, and where its time went. */
 #include "repl/commands/commands.h"
 
+#include "model/base/child.h"
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/base/trace_file.h"
-#include "repl/bench/child.h"
 #include "repl/commands/profile_table.h"
 #include "repl/session/answer.h"
 #include "repl/session/repl.h"

@@ -10,6 +10,7 @@
 #include "repl/session/launcher.h"
 
 #include "model/base/buf.h"
+#include "model/base/child.h"
 #include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
@@ -202,7 +203,7 @@ static void become_mpirun(char **argv, int out, int err, pid_t parent)
     dup2(nowhere, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
-    signal(SIGPIPE, SIG_DFL);
+    child_reset_signals();
     execvp(argv[0], argv);
     _exit(127);
 }

@@ -1,6 +1,7 @@
 #include "repl/session/launcher_hosts.h"
 
 #include "model/base/buf.h"
+#include "model/base/child.h"
 #include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
@@ -254,6 +255,7 @@ static void become_agent(struct asking *a, struct question *q, int said)
     setenv("SSH_ASKPASS_REQUIRE", "never", 1);
     a->words[a->n_words] = q->name;
     a->words[a->n_words + 1] = a->task;
+    child_reset_signals();
     execvp(a->words[0], a->words);
     dprintf(STDERR_FILENO, "there is no program %s\n", a->words[0]);
     _exit(255);

@@ -2,17 +2,12 @@
  * nothing but its standard output written. */
 #include "repl/terminal/plot.h"
 
+#include "model/base/child.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { FEW_POINTS = 40 };
 
@@ -81,48 +76,14 @@ static int write_script(struct buf *b, const char *terminal, const struct plot_s
     return rc == 0 ? buf_str(b, "\n") : rc;
 }
 
-/* A file in memory that begins with these bytes, to be closed. */
-static int memory_file(const char *name, const struct buf *begin)
-{
-    int fd = memfd_create(name, MFD_CLOEXEC);
-    for (size_t done = 0; fd >= 0 && done < begin->n;) {
-        ssize_t w = pwrite(fd, begin->data + done, begin->n - done, (off_t)done);
-        if (w <= 0 && errno != EINTR) {
-            close(fd);
-            return -1;
-        }
-        done += w > 0 ? (size_t)w : 0;
-    }
-    return fd;
-}
-
-/* gnuplot's picture for this script, appended to out; what it says besides is nobody's. */
+/* gnuplot's picture for this script, appended to out; what it warns of besides is nobody's. */
 static int run_gnuplot(const struct buf *script, struct buf *out)
 {
-    extern char **environ;
     char *argv[] = {"gnuplot", NULL};
-    int status = -1, in = memory_file("script", script), made = memory_file("picture", out);
-    pid_t pid;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in, 0);
-    posix_spawn_file_actions_adddup2(&actions, made, 1);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    int rc = in < 0 || made < 0 ? err_errno("cannot keep a picture in memory") : 0;
-    if (rc == 0 && posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ) != 0)
-        rc = err_set(ERR_MISSING, "pictures need gnuplot: apt-get install gnuplot-nox");
-    posix_spawn_file_actions_destroy(&actions);
-    while (rc == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (rc == 0 && lseek(made, 0, SEEK_SET) == 0)
-        rc = file_read_fd(out, made);
-    if (rc == 0 && (status != 0 || out->n == 0))
-        rc = err_set(ERR_IO, "gnuplot could not draw the picture");
-    if (in >= 0)
-        close(in);
-    if (made >= 0)
-        close(made);
-    return rc;
+    const int rc = child_run(out, "gnuplot", argv[0], argv, buf_text(script), CHILD_KEEPS);
+    if (rc == ERR_MISSING)
+        return err_set(ERR_MISSING, "pictures need gnuplot: apt-get install gnuplot-nox");
+    return rc == 0 && out->n == 0 ? err_set(ERR_IO, "gnuplot drew no picture") : rc;
 }
 
 /* gnuplot's word for a picture of the path's ending; NULL: there is none. */

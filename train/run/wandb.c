@@ -1,11 +1,11 @@
 #include "train/run/wandb.h"
 
+#include "model/base/child.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,22 +36,17 @@ int wandb_check(void)
         "wandb is on, but there is no program wandb on PATH: install it, or set wandb=off");
 }
 
-/* In a session of its own, out of reach of Ctrl-C; nobody waits for it. */
+/* Nobody waits for it. */
 static int spawn_wandb(char *const *argv, const char *log)
 {
     pid_t pid;
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0666);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    const int failed = posix_spawnp(&pid, argv[0], &actions, &attributes, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return failed == 0 ? 0 : err_set(ERR_IO, "wandb could not be started: %s", strerror(failed));
+    const int said = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (said < 0)
+        return err_errno("cannot write wandb's %s", log);
+    const struct child_files files = {.in = -1, .out = said, .err = said, .apart = true};
+    const int rc = child_start(&pid, PROGRAM, PROGRAM, argv, &files);
+    close(said);
+    return rc;
 }
 
 int wandb_sync(const char *folder)

@@ -1,4 +1,4 @@
-#include "repl/bench/child.h"
+#include "model/base/child.h"
 
 #include "model/base/err.h"
 #include "model/base/file.h"
@@ -37,22 +37,39 @@ static int open_text(const char *text)
     return fd;
 }
 
-/* err: where its standard error goes; -1: where ours does. */
-static int spawn_child(pid_t *pid, const char *name, const char *program, char *const argv[],
-                       int in, int out, int err)
+void child_reset_signals(void)
 {
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
+}
+
+int child_start(pid_t *pid, const char *name, const char *program, char *const argv[],
+                const struct child_files *files)
+{
+    sigset_t defaults;
+    posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    sigaddset(&defaults, SIGXFSZ);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(
+        &attributes, (short)(POSIX_SPAWN_SETSIGDEF | (files->apart ? POSIX_SPAWN_SETSID : 0)));
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
     posix_spawn_file_actions_init(&actions);
-    if (in >= 0)
-        posix_spawn_file_actions_adddup2(&actions, in, 0);
+    if (files->in >= 0)
+        posix_spawn_file_actions_adddup2(&actions, files->in, 0);
     else
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, out, 1);
-    if (err >= 0)
-        posix_spawn_file_actions_adddup2(&actions, err, 2);
-    const int failed = posix_spawnp(pid, program, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_adddup2(&actions, files->out, 1);
+    if (files->err >= 0)
+        posix_spawn_file_actions_adddup2(&actions, files->err, 2);
+    const int failed = posix_spawnp(pid, program, &actions, &attributes, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
-    return failed == 0 ? 0 : err_set(ERR_IO, "%s cannot be run: %s", name, strerror(failed));
+    posix_spawnattr_destroy(&attributes);
+    return failed == 0 ? 0
+                       : err_set(failed == ENOENT ? ERR_MISSING : ERR_IO, "%s cannot be run: %s",
+                                 name, strerror(failed));
 }
 
 /* Its last line that is not empty, without the name that our own sentences begin with. */
@@ -106,8 +123,9 @@ int child_run(struct buf *out, const char *name, const char *program, char *cons
     const int kept = errors == CHILD_KEEPS ? memfd_create("errors", MFD_CLOEXEC) : -1;
     int rc = pipe2(ends, O_CLOEXEC) == 0 ? 0 : err_errno("cannot make a pipe");
     if (rc == 0) {
-        rc = spawn_child(&pid, name, program, argv, input, ends[1],
-                         errors == CHILD_MERGES ? ends[1] : kept);
+        const struct child_files files = {
+            .in = input, .out = ends[1], .err = errors == CHILD_MERGES ? ends[1] : kept};
+        rc = child_start(&pid, name, program, argv, &files);
         close(ends[1]);
         n_children += rc == 0;
         if (rc == 0) {

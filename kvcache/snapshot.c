@@ -3,8 +3,8 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/sha256.h"
 
-#include <openssl/evp.h>
 #include <string.h>
 
 /*
@@ -57,14 +57,14 @@ bool snapshot_is(const struct file *f)
 
 struct out {
     struct file_writer file;
-    EVP_MD_CTX *hash;
+    struct sha256 hash;
 };
 
 static int save_bytes(struct out *o, const void *bytes, size_t n)
 {
     if (n == 0)
         return 0;
-    EVP_DigestUpdate(o->hash, bytes, n);
+    sha256_add(&o->hash, bytes, n);
     return file_write(&o->file, bytes, n);
 }
 
@@ -107,21 +107,19 @@ int snapshot_save(struct sequence *s, const char *path, const char *settings, bo
 
     if ((rc = file_create(&o.file, path, force)) != 0)
         return rc;
-    if ((o.hash = EVP_MD_CTX_new()) == NULL || EVP_DigestInit_ex(o.hash, EVP_sha256(), NULL) != 1) {
-        rc = err_set(ERR_NOMEM, "cannot compute a checksum");
+    if ((rc = sha256_init(&o.hash)) != 0)
         goto out;
-    }
     if ((rc = save_bytes(&o, &h, sizeof h)) != 0 ||
         (rc = save_bytes(&o, s->ids.data, s->ids.n * sizeof *s->ids.data)) != 0 ||
         (rc = save_pages(&o, s, (size_t)h.n_cached)) != 0 ||
         (rc = save_bytes(&o, s->logits, (size_t)h.n_logits * sizeof *s->logits)) != 0 ||
         (rc = save_bytes(&o, settings, (size_t)h.settings_bytes)) != 0)
         goto out;
-    EVP_DigestFinal_ex(o.hash, digest, NULL);
+    sha256_end(&o.hash, digest);
     if ((rc = file_write(&o.file, digest, sizeof digest)) == 0)
         rc = file_commit(&o.file);
 out:
-    EVP_MD_CTX_free(o.hash);
+    sha256_release(&o.hash);
     file_abandon(&o.file);
     return rc;
 }
@@ -131,7 +129,7 @@ out:
 /* What a file holds, apart from the session until the checksum has been verified. */
 struct in {
     struct file file;
-    EVP_MD_CTX *hash;
+    struct sha256 hash;
     uint64_t at;
     struct header h;
     bool other_dtype; /* than the cache's */
@@ -147,7 +145,7 @@ static int load_bytes(struct in *in, void *dst, size_t n)
         return 0;
     int rc = file_read_at(&in->file, dst, in->at, n);
     if (rc == 0) {
-        EVP_DigestUpdate(in->hash, dst, n);
+        sha256_add(&in->hash, dst, n);
         in->at += n;
     }
     return rc;
@@ -268,7 +266,7 @@ static int load_body(struct in *in, struct sequence *s)
     if ((rc = load_bytes(in, in->logits, (size_t)h->n_logits * sizeof *in->logits)) != 0 ||
         (rc = load_bytes(in, in->settings, (size_t)h->settings_bytes)) != 0)
         return rc;
-    EVP_DigestFinal_ex(in->hash, found, NULL);
+    sha256_end(&in->hash, found);
     if ((rc = file_read_at(&in->file, said, in->at, sizeof said)) != 0)
         return rc;
     if (memcmp(said, found, sizeof said) != 0)
@@ -282,9 +280,8 @@ static int load_file(struct in *in, struct sequence *s, const char *path, snapsh
     int rc = file_open(&in->file, path);
     if (rc != 0)
         return rc;
-    if ((in->hash = EVP_MD_CTX_new()) == NULL ||
-        EVP_DigestInit_ex(in->hash, EVP_sha256(), NULL) != 1)
-        return err_set(ERR_NOMEM, "cannot compute a checksum");
+    if ((rc = sha256_init(&in->hash)) != 0)
+        return rc;
     if (in->file.bytes < sizeof in->h)
         rc = err_set(ERR_FORMAT, "%llu bytes are not a session file",
                      (unsigned long long)in->file.bytes);
@@ -317,7 +314,7 @@ int snapshot_load(struct sequence *s, const char *path, snapshot_check *check, v
         in.settings = NULL;
     }
     kv_seq_release(&in.seq, &s->engine->cache);
-    EVP_MD_CTX_free(in.hash);
+    sha256_release(&in.hash);
     file_close(&in.file);
     mem_free(in.ids);
     mem_free(in.logits);

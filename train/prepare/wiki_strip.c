@@ -97,9 +97,13 @@ static int take_element(struct strip *s, size_t tag, size_t inner)
         return 0; /* without an end it is the tag alone */
     if (tags[tag].action == KEEP_TEXT)
         rc = add_literal(s->out, s->text + inner, end - inner);
-    s->at = end;
-    const size_t close = find_close(s, end);
-    s->at = close < s->n ? close + 1 : s->n;
+    /* Of an end tag without ">" the text behind it stays. */
+    s->at = end == s->n ? s->n : end + 2 + strlen(tags[tag].name);
+    size_t close = s->at;
+    while (close < s->n && strchr("<>\n", s->text[close]) == NULL)
+        close++;
+    if (close < s->n && s->text[close] == '>')
+        s->at = close + 1;
     return rc;
 }
 

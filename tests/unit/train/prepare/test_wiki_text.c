@@ -43,6 +43,8 @@ static void marks_go_and_text_stays(void **state)
          "See the page and now [not a link]"},
         {"Text<ref name=\"a\">note {{cite|x=1}}</ref>.<ref name=b/> More<!-- no -->.",
          "Text. More."},
+        {"One<ref>a</ref , two <ref>b</ref\nthree<ref>c</ref n=1> <i>four</i>",
+         "One, two three four"},
         {"a &lt;b&gt; &amp; &eacute;&nbsp;&#8211; &#x3b1; &nosuch; &Omega;",
          "a <b> & é – α &nosuch; Ω"},
         {"<nowiki>[[not]] a {{link}}</nowiki> 10<sup>6</sup> m<sup>2</sup> H<sub>2</sub>O",

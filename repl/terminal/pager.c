@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -46,12 +47,29 @@ static int read_escape_sequence(void)
                                                                 : KEY_NONE;
 }
 
+/* Until a key is there: 1, -1 after a signal. A Ctrl-C just before the wait ends it too. */
+static int await_key(void)
+{
+    struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
+    sigset_t held, before;
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
+    sigprocmask(SIG_BLOCK, &held, &before);
+    errno = EINTR;
+    const int ready = interrupt_pending() ? -1 : ppoll(&p, 1, NULL, &before);
+    const int why = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = why;
+    return ready;
+}
+
 /* One key, as it is pressed. KEY_NONE: none, or none that means anything; what was drawn may be
  * gone. */
 static int read_pager_key(void)
 {
     struct termios before, raw;
-    struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
     char c = KEY_LEAVE;
     if (tcgetattr(STDIN_FILENO, &before) != 0)
         return KEY_LEAVE;
@@ -61,7 +79,7 @@ static int read_pager_key(void)
     raw.c_cc[VTIME] = 0;
     if (tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) != 0)
         return KEY_LEAVE;
-    int key = KEY_LEAVE, ready = poll(&p, 1, -1);
+    int key = KEY_LEAVE, ready = await_key();
     if (ready < 0) /* a signal: Ctrl-C, another size, or the program goes on after a stop */
         key = errno == EINTR && !interrupt_pending() ? KEY_NONE : KEY_LEAVE;
     else if (read(STDIN_FILENO, &c, 1) == 1)

@@ -106,7 +106,8 @@ static int take_answers(struct repl *r, struct turn *t, struct prompt *p, struct
     return remember_answer(r, t, p, answers);
 }
 
-/* What an answer goes on from: the prompt as typed, and as a person sees it before the answer. */
+/* What an answer goes on from: the prompt as typed (NULL: none was), and as a person sees it before
+ * the answer. */
 static int show_prompt(const struct repl *r, const struct prompt *p, struct showing *w,
                        const char *typed, size_t n_typed)
 {
@@ -290,7 +291,7 @@ int answer_continue(struct repl *r)
         advance_draw(r, &t->settings.sampler);
         p.held_space = r->held_space;
     }
-    return finish_turn(r, t, &p, rc, "", 0);
+    return finish_turn(r, t, &p, rc, NULL, 0);
 }
 
 int answer_ids(struct repl *r, const struct ids *ids)
@@ -300,7 +301,7 @@ int answer_ids(struct repl *r, const struct ids *ids)
     int rc = begin_turn(r, &t, &p, false);
     if (rc == 0)
         rc = ids_add(&p.ids, ids->data, ids->n);
-    return finish_turn(r, t, &p, rc, "", 0);
+    return finish_turn(r, t, &p, rc, NULL, 0);
 }
 
 /* Settings of now for the turn drawn again: the next draw, unless the seed is another. */

@@ -48,9 +48,9 @@ bool json_is_drawn(const struct settings *s);
  * draw  which the first answer is; the next is the next
  * scores (NULL: none) add what the line asked for:
  *   top_logprobs  to each answer "tokens", the texts of its ids, and "top_logprobs", for each a
- * list of {"id", "token", "logprob"}, the likeliest first echo          "prompt_ids",
- * "prompt_tokens", "prompt_logprobs" and, with both, "prompt_top_logprobs"; the first token has
- * null: nothing stands before it
+ *                 list of {"id", "token", "logprob"}, the likeliest first
+ *   echo          "prompt_ids", "prompt_tokens", "prompt_logprobs" and, with both,
+ *                 "prompt_top_logprobs"; the first token has null: nothing stands before it
  */
 int json_line_answer(struct buf *out, struct json_asked asked, const struct settings *s,
                      int64_t draw, const struct answer *answers, int n_answers,

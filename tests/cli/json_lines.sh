@@ -29,6 +29,8 @@ has "nor has it alternatives" '"prompt_top_logprobs":[null,[{"id":' "$(line 1)"
 has "whose distribution it is, and what drew it" '"draw":0,"logprobs_of":"model","seed":7}' "$(line 1)"
 is "each answer has its draw" "1 2 3" "$(line 2 | grep -o '"draw":[0-9]*' | tr -dc '0-9\n' | xargs)"
 is "what is searched for has none" 0 "$(line 5 | grep -cE '"(seed|draw)":')"
+is "generate from IDs = such a line, which repeats no prompt" "$("$PRATTLE" $MODEL $S <<<'{"ids":[65,66,67]}' 2>&1)" \
+    "$("$PRATTLE" generate --model $MODEL $S --ids 65,66,67 2>&1)"
 text() { sed 's/.*"text":"\(.*\)","ids".*/\1/'; } # of the last answer
 fresh=$(printf '%s\n' '{"prompt":"The sea","n":2,"seed":0}' '{"prompt":"The sea","seed":0}' | "$PRATTLE" $MODEL $S 2>/dev/null)
 for i in 1 2; do

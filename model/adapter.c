@@ -166,7 +166,7 @@ static void place_branches(struct adapter *a, const struct config *c)
                                        .cols = half ? t->N : t->K,
                                        .layer = t->layer,
                                        .decays = true};
-            snprintf(p->name, sizeof p->name, "%s.lora_%c", adapter_branch_name(name, t),
+            snprintf(p->name, sizeof p->name, "%.56s.lora_%c", adapter_branch_name(name, t),
                      "AB"[half]);
             p->data = a->data + at;
             *(half ? &t->b : &t->a) = p->data;

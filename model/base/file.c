@@ -63,6 +63,25 @@ int file_open(struct file *f, const char *path)
     return 0;
 }
 
+int file_open_input(int *fd, const char *path)
+{
+    struct stat st;
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (*fd < 0)
+        return errno == EINTR && interrupt_pending() ? err_set(ERR_INTERRUPTED, "interrupted")
+                                                     : file_error("open", path);
+    int rc = 0;
+    if (fstat(*fd, &st) != 0)
+        rc = file_error("look at", path);
+    else if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
+        rc = file_refuse(ERR_FORMAT, path, kind_name(st.st_mode));
+    if (rc != 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    return rc;
+}
+
 void file_close(struct file *f)
 {
     if (f == NULL || f->path == NULL)
@@ -179,26 +198,46 @@ int file_read_fd(struct buf *out, int fd)
     }
 }
 
+/* A pipe or a device takes bytes as they come: it has no contents to keep until the last. */
+static int open_stream(struct file_writer *w)
+{
+    w->fd = open(w->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (w->fd >= 0)
+        return 0;
+    return errno == EINTR && interrupt_pending() ? err_set(ERR_INTERRUPTED, "interrupted")
+                                                 : file_error("write", w->path);
+}
+
+static int open_temporary(struct file_writer *w)
+{
+    w->temp = mem_sprintf("%s.XXXXXX.tmp", w->path);
+    if (w->temp == NULL)
+        return ERR_NOMEM;
+    w->fd = mkostemps(w->temp, 4, O_CLOEXEC);
+    if (w->fd >= 0)
+        return 0;
+    mem_free(w->temp);
+    w->temp = NULL;
+    return file_error("write", w->path);
+}
+
 int file_create(struct file_writer *w, const char *path, bool force)
 {
+    struct stat st;
+    char real[PATH_MAX];
     *w = (struct file_writer){.fd = -1, .force = force};
-    if (!force && file_exists(path))
+    const bool there = stat(path, &st) == 0,
+               stream = there && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
+    if (there && !stream && !S_ISREG(st.st_mode))
+        return file_refuse(ERR_EXISTS, path, kind_name(st.st_mode));
+    if (!stream && !force && file_exists(path))
         return file_refuse(ERR_EXISTS, path, "exists already; --force overwrites it");
-    w->path = mem_strdup(path);
-    w->temp = mem_sprintf("%s.XXXXXX.tmp", path);
-    if (w->path == NULL || w->temp == NULL) {
+    /* What a link leads to is replaced, not the link. */
+    w->path = mem_strdup(there && !stream && realpath(path, real) != NULL ? real : path);
+    int rc = w->path == NULL ? ERR_NOMEM : stream ? open_stream(w) : open_temporary(w);
+    if (rc != 0)
         file_abandon(w);
-        return ERR_NOMEM;
-    }
-    w->fd = mkostemps(w->temp, 4, O_CLOEXEC);
-    if (w->fd < 0) {
-        int rc = file_error("write", path);
-        mem_free(w->temp);
-        w->temp = NULL;
-        file_abandon(w);
-        return rc;
-    }
-    return 0;
+    return rc;
 }
 
 static int flush_writer(struct file_writer *w)
@@ -221,7 +260,7 @@ int file_write(struct file_writer *w, const void *bytes, size_t n)
     while (n > 0) {
         size_t room = FLUSH_BYTES - w->pending.n, part = n < room ? n : room;
         int rc = buf_add(&w->pending, from, part);
-        if (rc == 0 && w->pending.n == FLUSH_BYTES)
+        if (rc == 0 && (w->temp == NULL || w->pending.n == FLUSH_BYTES))
             rc = flush_writer(w);
         if (rc != 0)
             return rc;
@@ -247,7 +286,7 @@ int file_patch(struct file_writer *w, uint64_t offset, const void *bytes, size_t
 int file_reread(struct file_writer *w, void *dst, uint64_t offset, size_t n)
 {
     int rc = flush_writer(w);
-    const struct file written = {.fd = w->fd, .bytes = w->at, .path = w->temp};
+    const struct file written = {.fd = w->fd, .bytes = w->at, .path = w->path};
     return rc != 0 ? rc : file_read_at(&written, dst, offset, n);
 }
 
@@ -270,6 +309,10 @@ int file_commit(struct file_writer *w)
     int rc = flush_writer(w);
     if (rc != 0)
         return rc;
+    if (w->temp == NULL) {
+        file_abandon(w);
+        return 0;
+    }
     mode_t mask = umask(0);
     umask(mask);
     if (fchmod(w->fd, 0666 & ~mask) != 0 || fsync(w->fd) != 0)

@@ -2,9 +2,9 @@
 #define PRATTLE_MODEL_BASE_FILE_H
 /*
  * Reading and writing files. Reads use pread, never a memory map: a file that shrinks while it is
- * being read gives an error, not SIGBUS. Only regular files are opened; a folder, FIFO or device
- * is refused with its kind in the message. file_path.h has paths and folders, file_show.h the
- * messages.
+ * being read gives an error, not SIGBUS. file_open opens regular files only; a folder, FIFO or
+ * device is refused with its kind in the message. file_path.h has paths and folders, file_show.h
+ * the messages.
  */
 #include "model/base/buf.h"
 #include "model/base/file_path.h"
@@ -34,6 +34,9 @@ int file_compare(bool *same, const struct file *a, uint64_t at_a, const struct f
 int file_read_all(struct buf *out, const char *path, uint64_t max);
 /* The same for an open file. */
 int file_read_whole(struct buf *out, const struct file *f, uint64_t max);
+/* *fd, the caller's, yields the bytes of a file, or what comes through a pipe or a device; a FIFO
+ * without a writer is waited for. ERR_MISSING, ERR_FORMAT, ERR_IO, ERR_INTERRUPTED. */
+int file_open_input(int *fd, const char *path);
 /* Append all that a descriptor (standard input, a pipe) yields up to its end. ERR_INTERRUPTED. */
 int file_read_fd(struct buf *out, int fd);
 /* Block until fd is readable. Returns 0, or ERR_INTERRUPTED; an interrupt that arrives just before
@@ -46,11 +49,12 @@ int file_wait(int fd);
  * Atomic replacement: bytes go to a temporary file in the same folder, and file_commit syncs it,
  * renames it to path and syncs the folder. Until the rename an old file keeps its contents.
  * Without force an existing path is refused with ERR_EXISTS, at file_create and again at
- * file_commit.
+ * file_commit. With it, what a symbolic link leads to is replaced. A pipe and a character device
+ * are written as the bytes come; file_patch and file_reread fail there.
  */
 struct file_writer {
     int fd;
-    char *path, *temp; /* owned */
+    char *path, *temp; /* owned; temp NULL: a pipe or a device */
     bool force;
     uint64_t at; /* bytes written so far */
     struct buf pending;

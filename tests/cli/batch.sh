@@ -113,6 +113,8 @@ is "that of one prompt's answer too" "status 0" "$err"
 printf 'The sea\nMy name\n' >"$TMPDIR/in"
 "$PRATTLE" batch "$TMPDIR/in" "$TMPDIR/out" --model $MODEL $S
 is "batch FILE OUT = a pipe" "$("$PRATTLE" $MODEL $S <"$TMPDIR/in")" "$(cat "$TMPDIR/out")"
+is "FILE and OUT may be pipes" "$(cat "$TMPDIR/out")" "$("$PRATTLE" batch --model $MODEL $S <(cat "$TMPDIR/in") >(cat) | cat)"
+has "FILE is no folder" "is a folder" "$("$PRATTLE" batch --model $MODEL $S "$TMPDIR" 2>&1)"
 has "OUT is not overwritten" "exists already; --force" "$("$PRATTLE" batch "$TMPDIR/in" "$TMPDIR/out" --model $MODEL $S 2>&1)"
 "$PRATTLE" batch "$TMPDIR/in" "$TMPDIR/out" --model $MODEL $S --force
 is "but with --force" 0 $?

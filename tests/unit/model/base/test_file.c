@@ -8,6 +8,7 @@
 #include "model/base/little_endian.h"
 #include "model/base/mem.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -64,6 +65,45 @@ static void writing_is_all_or_nothing(void **state)
     assert_ok(file_commit(&w));
     read_back(path, "third");
     mem_free(path);
+}
+
+static void what_a_link_leads_to_is_replaced(void **state)
+{
+    (void)state;
+    const struct scratch *s = scratch_of_process();
+    const char *link = scratch_path(s, "link"), *to = scratch_file("to", "old", 3);
+    assert_int_equal(symlink(to, link), 0);
+    assert_int_equal(file_write_whole(link, "new", 3, false), ERR_EXISTS);
+    assert_ok(file_write_whole(link, "new", 3, true));
+    read_back(to, "new");
+    char seen[8];
+    assert_true(readlink(link, seen, sizeof seen) > 0);
+}
+
+/* Nor is a folder replaced at the end of all the work. */
+static void pipes_and_devices_take_bytes_as_they_come(void **state)
+{
+    (void)state;
+    const struct scratch *s = scratch_of_process();
+    const char *fifo = scratch_path(s, "stream");
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    const int reader = open(fifo, O_RDONLY | O_NONBLOCK);
+    struct file_writer w;
+    char seen[8] = "";
+    assert_ok(file_create(&w, fifo, false));
+    assert_ok(file_write(&w, "one", 3));
+    assert_int_equal(read(reader, seen, sizeof seen), 3);
+    assert_memory_equal(seen, "one", 3);
+    assert_int_equal(file_patch(&w, 0, "x", 1), ERR_IO);
+    assert_ok(file_commit(&w));
+    assert_int_equal(read(reader, seen, sizeof seen), 0);
+    close(reader);
+    struct stat st;
+    assert_int_equal(stat(fifo, &st), 0);
+    assert_true(S_ISFIFO(st.st_mode));
+    assert_ok(file_write_whole("/dev/null", "x", 1, true));
+    assert_says(file_write_whole("/dev/full", "x", 1, false), "No space left");
+    assert_says(file_write_whole(s->folder, "x", 1, true), "is a folder");
 }
 
 static void reading_past_the_end_names_both_sizes(void **state)
@@ -235,6 +275,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cannot_be_appended_is_not_there),
         cmocka_unit_test(writing_is_all_or_nothing),
+        cmocka_unit_test(what_a_link_leads_to_is_replaced),
+        cmocka_unit_test(pipes_and_devices_take_bytes_as_they_come),
         cmocka_unit_test(reading_past_the_end_names_both_sizes),
         cmocka_unit_test(what_is_no_plain_file_is_refused),
         cmocka_unit_test(folders_are_made_with_those_above),

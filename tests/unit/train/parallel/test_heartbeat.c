@@ -369,6 +369,16 @@ ssize_t recvfrom(int fd, void *out, size_t n, int flags, struct sockaddr *from, 
     return next(fd, out, n, flags, from, from_n);
 }
 
+/* What a compiler that checks sizes by itself (_FORTIFY_SOURCE) calls in its place. */
+ssize_t __recvfrom_chk(int fd, void *out, size_t n, size_t room, int flags, struct sockaddr *from,
+                       socklen_t *from_n);
+ssize_t __recvfrom_chk(int fd, void *out, size_t n, size_t room, int flags, struct sockaddr *from,
+                       socklen_t *from_n)
+{
+    (void)room;
+    return recvfrom(fd, out, n, flags, from, from_n);
+}
+
 /* Send the first a datagram that passes, so that it listens. */
 static void send_one(const struct heartbeat_place *place)
 {

@@ -163,6 +163,8 @@ static int fill_source(struct source *s, struct random_name *r)
     if (s->tokenizer != NULL) {
         if ((rc = fit_vocab(c, r->vocab, s->tokenizer)) != 0)
             return file_wrap(r->tokenizer);
+        if ((rc = config_check(c)) != 0)
+            return rc;
     } else if ((rc = config_check(c)) != 0 || /* before anything is made of its numbers */
                (rc = random_vocab_new(&s->tokenizer, c->n_vocab)) != 0) {
         return rc;

@@ -295,6 +295,20 @@ static int check_memory(const struct run_config *c)
     return RUN_BLAME(c, RUN_ROW(execution.memory), RUN_ROW(execution.phased));
 }
 
+/* What is said of an adapter, where none is trained. */
+static int check_lora(const struct run_config *c)
+{
+    const struct setting *rows[] = {RUN_ROW(lora.alpha), RUN_ROW(lora.dropout),
+                                    RUN_ROW(lora.targets), RUN_ROW(lora.rslora)};
+    for (size_t i = 0; c->lora.rank == 0 && i < sizeof rows / sizeof *rows; i++)
+        if (settings_store_layer(&c->store, rows[i]) > SOURCE_OF(c, lora.rank)) {
+            err_set(ERR_RANGE, "%s is given, but rank is 0, which trains no adapter: rank=8",
+                    rows[i]->name);
+            return RUN_BLAME(c, rows[i]);
+        }
+    return 0;
+}
+
 static int check_execution(const struct run_config *c, const struct config *shape)
 {
     const struct execution_section *e = &c->execution;
@@ -433,6 +447,8 @@ static int resolve_sections(struct run_config *c, const struct config *shape, bo
         settings_store_origin(&c->store, RUN_ROW(training.sequence_length)) == ORIGIN_PRESET)
         t->sequence_length = shape->n_ctx;
     int rc = check_execution(c, shape);
+    if (rc == 0)
+        rc = check_lora(c);
     if (rc == 0)
         rc = check_muon(c);
     if (rc == 0)

@@ -119,7 +119,7 @@ int run_check_model(const struct run_config *c, const struct model *m)
         return err_set(
             ERR_EXISTS,
             "the model has an adapter, which training would not keep: `:lora merge` merges it into "
-            "the weights, `:lora drop` removes it, and `adapter=PATH` trains one further");
+            "the weights, `:lora drop` removes it, and then `adapter=PATH` trains one further");
     /* A checkpoint of an adapter refers to the file that the weights beside it come from. */
     if (c->lora.rank > 0 && m->changed)
         return err_set(ERR_MISMATCH, "the weights in memory are in no file, which an adapter must "

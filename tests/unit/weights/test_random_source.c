@@ -152,6 +152,10 @@ static void sizes_behind_a_name_replace_its_own(void **state)
     assert_int_equal(s.config.n_vocab, 300);
     assert_int_equal(tokenizer_size(s.tokenizer), 300);
     source_close(&s);
+    /* What follows from the sizes is there before training settles by it. */
+    open_random(&s, "random:gpt2-test,n_head=5,n_embd=40,tokenizer=random:gpt2-test", 4);
+    assert_int_equal(s.config.n_inner, 160);
+    source_close(&s);
     static const char *const bad[][2] = {
         {"gpt2,n_layer", "expected n_layer=N or the like, not n_layer"},
         {"gpt2,layers=3", "there is no layers; there are n_layer, n_head"},

@@ -313,6 +313,10 @@ static void what_does_not_go_together_names_its_lines(void **state)
          "my.yaml line 1: memory is 5 GB, but phased is off, and all is in memory: phased=on, or "
          "memory=0"},
         {"memory: 5\nphased: on\n", "phased=off", NULL},
+        {"alpha: 8\n", NULL,
+         "my.yaml line 1: alpha is given, but rank is 0, which trains no adapter: rank=8"},
+        {"rank: 4\nlora_dropout: 0.2\n", "rank=0", NULL},
+        {"rank: 4\nlora_dropout: 0.2\n", NULL, NULL},
         {"embedding_serialization_factor: 65536\n", NULL,
          "my.yaml line 1: embedding_serialization_factor must be at most"},
     };

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,4 +232,14 @@ int64_t run_folder_newest(const char *path)
     mem_free(title);
     err_clear();
     return step;
+}
+
+bool run_folder_is_checkpoint(const char *path)
+{
+    char real[PATH_MAX];
+    char *slash = realpath(path, real) == NULL ? NULL : strrchr(real, '/');
+    if (slash == NULL || slash == real || run_folder_step_of(slash + 1) < 0)
+        return false;
+    *slash = '\0';
+    return run_folder_is(real);
 }

@@ -20,6 +20,9 @@ char *run_folder_checkpoint(const char *path, int64_t step);
 int64_t run_folder_step_of(const char *name);
 /* Whether the folder has a run's checkpoints, metrics or lock, and no model or adapter. */
 bool run_folder_is(const char *path);
+/* Whether the path is a checkpoint of a run beside it, which removes it (keep_last) as it goes on.
+ */
+bool run_folder_is_checkpoint(const char *path);
 /*
  * The path to open for `path`: of a run's folder its newest whole checkpoint, of anything else the
  * path itself, with ~ expanded. A checkpoint is whole if every file of its manifest exists with its

@@ -81,6 +81,8 @@ static int save_adapter(struct repl *r, const char *path)
     if (rc == 0)
         wrap_say(stdout, term_dim(stdout), "wrote %s: the adapter alone, for %s",
                  file_show(shown, sizeof shown, expanded), r->model->name);
+    if (rc == 0)
+        lora_warn_of_base(r->model);
     mem_free(expanded);
     return rc;
 }

@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "model/base/progress.h"
 #include "repl/commands/train_report.h"
+#include "repl/session/lora.h"
 #include "repl/session/processes.h"
 #include "repl/session/unsaved.h"
 #include "repl/terminal/progress.h"
@@ -188,6 +189,8 @@ static void explain_launch(const struct repl *r)
 static int go_watched(struct repl *r)
 {
     explain_launch(r);
+    if (run_settings(r->run)->lora.rank > 0 && run_step(r->run) == 0 && world_rank() == 0)
+        lora_warn_of_base(r->model);
     loss_use(save_after_loss, r);
     const int rc = run_go(r->run);
     loss_use(NULL, NULL);

@@ -7,6 +7,7 @@
 #include "weights/hf/adapter_file.h"
 #include "weights/load.h"
 #include "weights/find.h"
+#include "weights/run_folder.h"
 
 #include <stdio.h>
 
@@ -46,4 +47,16 @@ int lora_load(struct model *m, const char *path)
     struct adapter *a = NULL;
     int rc = lora_read(&a, m, path);
     return rc == 0 ? lora_attach(m, a) : rc;
+}
+
+void lora_warn_of_base(const struct model *m)
+{
+    char text[512], shown[300];
+    if (m->source == NULL || !run_folder_is_checkpoint(m->source))
+        return;
+    snprintf(text, sizeof text,
+             "the adapter needs %s, a checkpoint, which its run removes as it goes on; a copy is a "
+             "base that stays: `prattle convert %s FOLDER`",
+             file_show(shown, sizeof shown, m->source), shown);
+    progress_warn(text);
 }

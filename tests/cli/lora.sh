@@ -90,4 +90,9 @@ has "a checkpoint that was changed is passed over" "were written; passed over" \
 rm -r base && "$PRATTLE" convert "$MODEL" base --seed 4 >/dev/null
 has "nor does it go on beside another base" "are not those that the adapter was trained with" \
     "$("$PRATTLE" train resume beside_base steps=14 2>&1)"
+"$PRATTLE" train data="$TEXT" epochs=0 steps=1 sequence_length=48 eval_every=0 sample_every=0 folder=run --model $MODEL --seed 3 >/dev/null 2>&1
+has "a base that is a checkpoint may go" "the adapter needs run/step-000001, a checkpoint, which its run removes as it goes on" \
+    "$("$PRATTLE" train lora data="$TEXT" epochs=0 steps=1 sequence_length=48 eval_every=0 sample_every=0 folder=on_run --model run 2>&1)"
+"$PRATTLE" convert run/step-000001 copy >/dev/null
+is "a copy of it stays" "" "$("$PRATTLE" train lora data="$TEXT" epochs=0 steps=1 sequence_length=48 eval_every=0 sample_every=0 folder=on_copy --model copy 2>&1 >/dev/null)"
 finish

@@ -309,7 +309,8 @@ static void show_validation(const struct metrics *m)
 static int status_of_folder(const struct repl *r, const char *path)
 {
     struct metrics m;
-    char who[48] = "", *label = NULL;
+    char who[48] = "", until[40] = "", *label = NULL;
+    const int64_t newest = run_folder_newest(path);
     int rc = metrics_read_last(&m, &label, path);
     if (rc != 0)
         return run_folder_explain(rc, path);
@@ -326,8 +327,10 @@ static int status_of_folder(const struct repl *r, const char *path)
                           : "stopped",
               path, label, who);
     mem_free(label);
+    if (newest > m.step)
+        snprintf(until, sizeof until, "up to step %" PRId64 ": ", m.step);
     if ((rc = show_line(&m)) == 0)
-        show_work(&m, "", "");
+        show_work(&m, until, "");
     if (rc == 0)
         show_validation(&m);
     struct source_reads *sources;
@@ -337,7 +340,7 @@ static int status_of_folder(const struct repl *r, const char *path)
         mem_free(sources);
     }
     if (rc == 0)
-        show_newest(run_folder_newest(path), "");
+        show_newest(newest, "");
     return rc;
 }
 

@@ -29,6 +29,9 @@ is "nor is a step told twice, or another mean" "$(grep -oE '"(step|loss|accuracy
     "$(grep -oE '"(step|loss|accuracy|tokens)":[0-9.]*' killed/metrics.jsonl)"
 train one --threads 1 >/dev/null
 is "one thread, the same bits" "$(remains whole)" "$(remains one)"
+cp -r whole cut && sed -i '$d' cut/metrics.jsonl
+has "counts that the newest checkpoint is beyond say so" "  up to step " "$("$PRATTLE" train status cut)"
+is "others do not" 0 "$("$PRATTLE" train status whole | grep -c "up to step")"
 
 # Steps that take a while, so that a signal falls into the middle of one.
 EXEC=exec train slow steps=1000000 gradient_accumulation=500 save_every=1 >log 2>err &

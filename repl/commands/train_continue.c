@@ -219,8 +219,9 @@ int train_continue(struct repl *r, bool shell)
         rc = pause_for_prompt(r);
     } else if (shell || signals_leaving()) {
         rc = save_stopped_run(r, rc);
-    } else if (rc == ERR_INTERRUPTED) {
-        report_paused(r);
+    } else if (rc == ERR_INTERRUPTED ||
+               (run_status(r->run) == RUN_PAUSED && run_step(r->run) > begun)) {
+        report_paused(r); /* also where a checkpoint could not be written */
     }
     if (rc == 0 || rc == ERR_INTERRUPTED) {
         char *why = rc == 0 ? NULL : mem_strdup(err_text());

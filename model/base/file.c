@@ -208,16 +208,30 @@ static int open_stream(struct file_writer *w)
                                                  : file_error("write", w->path);
 }
 
+/* The longest names have no room for an ending of their own. */
+static char *short_temporary(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return mem_sprintf("%.*s.prattle-XXXXXX.tmp", slash == NULL ? 0 : (int)(slash + 1 - path),
+                       path);
+}
+
 static int open_temporary(struct file_writer *w)
 {
-    w->temp = mem_sprintf("%s.XXXXXX.tmp", w->path);
-    if (w->temp == NULL)
-        return ERR_NOMEM;
-    w->fd = mkostemps(w->temp, 4, O_CLOEXEC);
-    if (w->fd >= 0)
-        return 0;
-    mem_free(w->temp);
-    w->temp = NULL;
+    for (int shorter = 0; shorter < 2; shorter++) {
+        w->temp = shorter ? short_temporary(w->path) : mem_sprintf("%s.XXXXXX.tmp", w->path);
+        if (w->temp == NULL)
+            return ERR_NOMEM;
+        w->fd = mkostemps(w->temp, 4, O_CLOEXEC);
+        if (w->fd >= 0)
+            return 0;
+        const int why = errno;
+        mem_free(w->temp);
+        w->temp = NULL;
+        errno = why;
+        if (why != ENAMETOOLONG)
+            break;
+    }
     return file_error("write", w->path);
 }
 
@@ -232,6 +246,11 @@ int file_create(struct file_writer *w, const char *path, bool force)
         return file_refuse(ERR_EXISTS, path, kind_name(st.st_mode));
     if (!stream && !force && file_exists(path))
         return file_refuse(ERR_EXISTS, path, "exists already; --force overwrites it");
+    if ((w->replaces = there && !stream)) {
+        w->mode = st.st_mode & 0777;
+        w->owner = st.st_uid;
+        w->group = st.st_gid;
+    }
     /* What a link leads to is replaced, not the link. */
     w->path = mem_strdup(there && !stream && realpath(path, real) != NULL ? real : path);
     int rc = w->path == NULL ? ERR_NOMEM : stream ? open_stream(w) : open_temporary(w);
@@ -304,6 +323,31 @@ int file_sync_parent(const char *path)
     return rc;
 }
 
+/* Those of the file that is replaced, or of any new one. */
+static int set_permissions(const struct file_writer *w)
+{
+    struct stat st;
+    mode_t mask = umask(0);
+    umask(mask);
+    /* Only root may give a file away; to others it is theirs. */
+    if (w->replaces && fstat(w->fd, &st) == 0 && (st.st_uid != w->owner || st.st_gid != w->group) &&
+        fchown(w->fd, w->owner, w->group) != 0 && errno != EPERM)
+        return file_error("write", w->path);
+    return fchmod(w->fd, w->replaces ? w->mode : 0666 & ~mask) == 0 ? 0
+                                                                    : file_error("write", w->path);
+}
+
+int file_divert(struct file_writer *w, const char *ending)
+{
+    char *path = mem_sprintf("%s%s", w->path, ending);
+    if (path == NULL)
+        return ERR_NOMEM;
+    mem_free(w->path);
+    w->path = path;
+    w->force = true;
+    return 0;
+}
+
 int file_commit(struct file_writer *w)
 {
     int rc = flush_writer(w);
@@ -313,9 +357,9 @@ int file_commit(struct file_writer *w)
         file_abandon(w);
         return 0;
     }
-    mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(w->fd, 0666 & ~mask) != 0 || fsync(w->fd) != 0)
+    if ((rc = set_permissions(w)) != 0)
+        return rc;
+    if (fsync(w->fd) != 0)
         return file_error("write", w->path);
     /* Without force: link, unlike rename, fails if path exists by now. */
     if (!w->force && link(w->temp, w->path) == 0) {
@@ -386,15 +430,43 @@ int file_write_fd(int fd, const void *bytes, size_t n)
     return 0;
 }
 
+static int open_append(int *fd, const char *path, int create)
+{
+    struct stat st;
+    *fd = open(path, O_WRONLY | O_APPEND | create | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+    if (*fd < 0)
+        return errno == EISDIR ? file_refuse(ERR_FORMAT, path, kind_name(S_IFDIR))
+                               : file_error("write", path);
+    int rc = fstat(*fd, &st) != 0   ? file_error("look at", path)
+             : !S_ISREG(st.st_mode) ? file_refuse(ERR_FORMAT, path, kind_name(st.st_mode))
+                                    : 0;
+    if (rc != 0)
+        close(*fd);
+    return rc;
+}
+
+int file_check_append(const char *path)
+{
+    char copy[PATH_MAX];
+    int fd;
+    if (file_exists(path)) {
+        int rc = open_append(&fd, path, 0);
+        if (rc == 0)
+            close(fd);
+        return rc;
+    }
+    snprintf(copy, sizeof copy, "%s", path);
+    return access(dirname(copy), W_OK | X_OK) == 0 ? 0 : file_error("write", path);
+}
+
 int file_append(const char *path, const void *bytes, size_t n)
 {
     struct stat st;
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
-    if (fd < 0)
-        return file_error("write", path);
-    int rc = fstat(fd, &st) != 0    ? file_error("look at", path)
-             : !S_ISREG(st.st_mode) ? file_refuse(ERR_FORMAT, path, kind_name(st.st_mode))
-                                    : 0;
+    int fd, rc = open_append(&fd, path, O_CREAT);
+    if (rc != 0)
+        return rc;
+    if (fstat(fd, &st) != 0)
+        rc = file_error("look at", path);
     size_t done = 0;
     while (done < n && rc == 0) {
         ssize_t w = write(fd, (const char *)bytes + done, n - done);

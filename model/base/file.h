@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* ---- reading ---- */
 
@@ -49,13 +50,17 @@ int file_wait(int fd);
  * Atomic replacement: bytes go to a temporary file in the same folder, and file_commit syncs it,
  * renames it to path and syncs the folder. Until the rename an old file keeps its contents.
  * Without force an existing path is refused with ERR_EXISTS, at file_create and again at
- * file_commit. With it, what a symbolic link leads to is replaced. A pipe and a character device
- * are written as the bytes come; file_patch and file_reread fail there.
+ * file_commit. With it, what a symbolic link leads to is replaced; the new file has the permissions
+ * of the old one, and its owner where the system allows it. A pipe and a character device are
+ * written as the bytes come; file_patch and file_reread fail there.
  */
 struct file_writer {
     int fd;
-    char *path, *temp; /* owned; temp NULL: a pipe or a device */
-    bool force;
+    char *path, *temp;    /* owned; temp NULL: a pipe or a device */
+    bool force, replaces; /* replaces: there was a file */
+    mode_t mode;          /* of the old file */
+    uid_t owner;
+    gid_t group;
     uint64_t at; /* bytes written so far */
     struct buf pending;
 };
@@ -65,6 +70,9 @@ int file_write(struct file_writer *w, const void *bytes, size_t n);
 int file_patch(struct file_writer *w, uint64_t offset, const void *bytes, size_t n);
 int file_reread(struct file_writer *w, void *dst, uint64_t offset, size_t n);
 int file_commit(struct file_writer *w);
+/* Let the file be PATH + ending instead, in the place of any that is there. Before file_commit, not
+ * of a pipe or a device. */
+int file_divert(struct file_writer *w, const char *ending);
 /* All of these at once: n bytes become the file at path. */
 int file_write_whole(const char *path, const void *bytes, size_t n, bool force);
 /* Delete the temporary file. Accepts NULL; after file_commit it does nothing. */
@@ -80,6 +88,8 @@ int file_write_fd(int fd, const void *bytes, size_t n);
 /* Append n bytes to the file at path, which is created if missing: all of them, or, after an
  * error, none unless another process appended meanwhile. */
 int file_append(const char *path, const void *bytes, size_t n);
+/* The error that file_append would give, as far as can be told before; creates nothing. */
+int file_check_append(const char *path);
 
 /* Sync the folder that contains path, which makes a rename durable. */
 int file_sync_parent(const char *path);

@@ -7,18 +7,26 @@
 #include "repl/session/batch_lines.h"
 #include "train/parallel/world.h"
 
+#include <string.h>
 #include <unistd.h>
+
+/* In the shell "-" is the standard stream; at the prompt that is the terminal. */
+static bool is_stream(const struct call *c, int i)
+{
+    return c->shell && c->n > i && strcmp(c->words[i], "-") == 0;
+}
 
 int cmd_batch(struct repl *r, const struct call *c)
 {
-    int prompts = -1;
-    char *in = file_expand(c->words[0]), *out = c->n > 1 ? file_expand(c->words[1]) : NULL;
-    int rc = in == NULL || (c->n > 1 && out == NULL) ? ERR_NOMEM : 0;
-    if (rc == 0 && world_rank() == 0)
+    const bool piped = is_stream(c, 0), to_file = c->n > 1 && !is_stream(c, 1);
+    int prompts = piped ? STDIN_FILENO : -1;
+    char *in = file_expand(c->words[0]), *out = to_file ? file_expand(c->words[1]) : NULL;
+    int rc = in == NULL || (to_file && out == NULL) ? ERR_NOMEM : 0;
+    if (rc == 0 && !piped && world_rank() == 0)
         rc = file_open_input(&prompts, in);
     if ((rc = world_agree(rc)) == 0)
-        rc = batch_lines(r, prompts, in, out);
-    if (prompts >= 0)
+        rc = batch_lines(r, prompts, piped ? NULL : in, out);
+    if (!piped && prompts >= 0)
         close(prompts);
     mem_free(in);
     mem_free(out);

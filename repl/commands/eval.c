@@ -161,8 +161,10 @@ static int report_result(struct repl *r, const struct eval_result *result, struc
         rc = eval_report_show(result, r->model);
     }
     /* That it cannot be kept is no reason to lose it. */
-    if (rc == 0 && s->talk.keep_results && eval_history_add(record) != 0)
+    if (rc == 0 && s->talk.keep_results && eval_history_add(record) != 0) {
+        err_wrap("the result is not kept for eval history");
         progress_warn(err_text());
+    }
     json_decref(record);
     if (rc == 0 && result->partial) {
         r->told_stop = true;

@@ -8,6 +8,7 @@
 #include "model/kernels/sampling_kernels.h"
 #include "repl/terminal/token_text.h"
 #include "repl/terminal/progress.h"
+#include "repl/session/batch_input.h"
 #include "repl/session/explain.h"
 #include "repl/session/repl.h"
 #include "repl/session/answer.h"
@@ -49,15 +50,21 @@ static int parse_ids(struct ids *out, const char *text)
     return out->n > 0 ? 0 : err_set(ERR_RANGE, "ids is empty; give them as 1,2,3");
 }
 
-/* The text of the command, or standard input; who types there is told that it is read. */
-static int take_text(const struct call *c, struct buf *out)
+/* The text of the command, or standard input, whose bytes are a prompt's or taken as they are; who
+ * types there is told that it is read. */
+static int take_text(const struct call *c, struct buf *out, bool prompt)
 {
     if (c->n > 0)
         return buf_str(out, c->text);
     if (isatty(STDIN_FILENO) == 1)
         wrap_say(stderr, term_dim(stderr),
                  "[the text is read from the terminal; Ctrl-D on an empty line ends it]");
-    return file_read_fd(out, STDIN_FILENO);
+    return prompt ? batch_input_whole(out, STDIN_FILENO) : file_read_fd(out, STDIN_FILENO);
+}
+
+static bool ids_given(const struct repl *r)
+{
+    return settings_store_origin(&r->options.store, OPTION(call.ids)) != ORIGIN_BUILT_IN;
 }
 
 /* What the user gave: --ids as they are, or the text, or standard input; a text begins as a prompt
@@ -65,14 +72,15 @@ static int take_text(const struct call *c, struct buf *out)
 static int take_input(struct repl *r, const struct call *c, struct prompt *out)
 {
     const struct settings *s = &r->options.settings;
-    const char *ids = s->call.ids;
-    if (ids != NULL && *ids != '\0')
-        return c->n == 0 ? parse_ids(&out->ids, ids)
+    if (ids_given(r))
+        return c->n == 0 ? parse_ids(&out->ids, s->call.ids)
                          : err_set(ERR_RANGE, "give a text or --ids, not both");
     struct buf text = {0};
-    int rc = take_text(c, &text);
+    int rc = take_text(c, &text, true);
     struct generate_config g = s->generate;
     g.trim = false;
+    if (rc == 0)
+        rc = prompt_check_utf8(buf_text(&text), text.n);
     if (rc == 0 && r->model->tokenizer == NULL)
         rc = err_set(ERR_MISSING, "the model has no tokenizer files: give --ids 1,2,3");
     if (rc == 0)
@@ -121,7 +129,7 @@ static int ids_to_show(const struct repl *r, const struct call *c, const struct 
                    ? ids_add(out, r->sequence.ids.data, r->sequence.ids.n)
                    : err_set(ERR_MISSING,
                              "there is no text yet; `:tokens TEXT` shows those of TEXT");
-    int rc = c->shell ? take_text(c, &text) : buf_str(&text, c->text);
+    int rc = c->shell ? take_text(c, &text, false) : buf_str(&text, c->text);
     if (rc == 0)
         rc = tokenizer_encode(t, out, buf_text(&text), text.n,
                               r->options.settings.generate.special ? ENCODE_SPECIAL : ENCODE_TEXT);
@@ -239,7 +247,10 @@ int cmd_logits(struct repl *r, const struct call *c)
     struct prompt p = {0};
     const char *path = r->options.settings.call.out;
     const int asked = r->options.settings.call.top, most = asked > 0 ? asked : NEXT_SHOWN;
-    const bool to_file = path != NULL && *path != '\0';
+    const bool to_file =
+        settings_store_origin(&r->options.store, OPTION(call.out)) != ORIGIN_BUILT_IN;
+    if (to_file && *path == '\0')
+        return err_set(ERR_RANGE, "out is empty: --out FILE.npy names a file");
     if (r->options.settings.call.all && !to_file)
         return err_set(ERR_RANGE, "--all is for a file, which has every position: --out FILE.npy");
     float *logits = mem_array((size_t)r->model->config.n_vocab, sizeof *logits);
@@ -269,7 +280,6 @@ int cmd_logits(struct repl *r, const struct call *c)
 int cmd_generate(struct repl *r, const struct call *c)
 {
     const struct settings *s = &r->options.settings;
-    const char *given = s->call.ids;
     struct buf text = {0};
     struct prompt p = {0};
     int rc = 0;
@@ -278,11 +288,11 @@ int cmd_generate(struct repl *r, const struct call *c)
                    ? prompt_need_tokenizer(r->model)
                    : err_set(ERR_MISSING, "the model has no tokenizer files to show answers as "
                                           "text; --output ids prints their IDs");
-    if (given != NULL && *given != '\0') {
+    if (ids_given(r)) {
         if ((rc = take_input(r, c, &p)) == 0)
             rc = answer_ids(r, &p.ids);
     } else {
-        rc = take_text(c, &text);
+        rc = take_text(c, &text, true);
         if (rc == 0)
             rc = answer_prompt(r, buf_text(&text), text.n);
     }

@@ -174,6 +174,8 @@ static int begin_turn(struct repl *r, struct turn **out, struct prompt *p, bool 
     if (rc == 0 && !r->interactive)
         rc = answer_check_form(&s->batch);
     if (rc == 0)
+        rc = answer_check_samples(s);
+    if (rc == 0)
         rc = options_check_answers(&r->options, progress_warn);
     if (rc == 0)
         rc = repl_ready(r, generate_texts(&s->generate, &s->sampler));
@@ -227,7 +229,9 @@ static int encode_prompt(struct repl *r, struct turn *t, struct prompt *p, bool 
 {
     struct buf whole = {0};
     const struct ids *before = &r->sequence.ids;
-    int rc = prompt_join(&whole, &p->ids, r->model, more && r->held_space, text, n);
+    int rc = prompt_check_utf8(text, n);
+    if (rc == 0)
+        rc = prompt_join(&whole, &p->ids, r->model, more && r->held_space, text, n);
     /* The text before is then no longer how this one begins. */
     if (rc == 0 && more && p->ids.n < before->n)
         rc = ids_add(&t->replaced, before->data, before->n);
@@ -372,6 +376,14 @@ int answer_check_form(const struct batch_settings *b)
     if (!b->raw || !b->jsonl)
         return 0;
     return err_set(ERR_RANGE, "raw and jsonl exclude each other: choose one");
+}
+
+int answer_check_samples(const struct settings *s)
+{
+    const char *path = s->talk.save_samples;
+    if (path == NULL || *path == '\0' || file_check_append(path) == 0)
+        return 0;
+    return err_wrap("samples cannot be saved");
 }
 
 int answer_save_sample(const struct settings *s, const char *prompt, size_t n_prompt, int64_t draw,

@@ -17,6 +17,8 @@ int answer_ids(struct repl *r, const struct ids *ids);
 
 /* ERR_RANGE: raw and jsonl at once. */
 int answer_check_form(const struct batch_settings *b);
+/* That samples could not be saved, before there are any. */
+int answer_check_samples(const struct settings *s);
 /* Append to the file of save_samples, if one is set; draw: which the first answer is. */
 int answer_save_sample(const struct settings *s, const char *prompt, size_t n_prompt, int64_t draw,
                        const struct answer *answers, int n_answers);

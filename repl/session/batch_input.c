@@ -142,6 +142,20 @@ int batch_input_check(struct batch_input *in, const char *line, size_t n)
                                                                   .path = in->path});
 }
 
+int batch_input_whole(struct buf *text, int fd)
+{
+    struct batch_input in = {.fd = fd};
+    int rc = file_read_fd(&in.pending, fd);
+    if (rc == 0)
+        rc = batch_input_begin_whole(&in);
+    if (rc == 0)
+        rc = batch_input_check(&in, buf_text(&in.pending), in.pending.n);
+    if (rc == 0)
+        rc = buf_add(text, buf_text(&in.pending), in.pending.n);
+    batch_input_release(&in);
+    return rc;
+}
+
 void batch_input_release(struct batch_input *in)
 {
     buf_release(&in->pending);

@@ -22,6 +22,8 @@ struct batch_input {
 int batch_input_next(struct batch_input *in, const char **line, size_t *n, bool wait);
 /* `pending` has all of the input, as it was read. */
 int batch_input_begin_whole(struct batch_input *in);
+/* Append all that fd yields to text, as one prompt: UTF-8, or refused as by batch_input_check. */
+int batch_input_whole(struct buf *text, int fd);
 /* ERR_FORMAT: the line is not UTF-8; the message has the line to type. */
 int batch_input_check(struct batch_input *in, const char *line, size_t n);
 void batch_input_release(struct batch_input *in);

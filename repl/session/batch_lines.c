@@ -32,6 +32,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { NAME_BYTES = 256 };
+
 /* One line between next_request and finish_request. */
 struct line_request {
     long line;
@@ -49,6 +51,7 @@ struct lines {
     bool cut; /* Ctrl-C came in the middle of a line's answers: it and those behind are left out */
     struct line_request *first,
         **last;               /* between next_request and finish_request, in order of lines */
+    bool complete;            /* every line has had its turn */
     bool closed;              /* the reader of the answers has gone */
     struct file_writer *file; /* NULL: standard output */
     bool visible, echo;
@@ -384,6 +387,7 @@ static int run_batch(struct repl *r, struct lines *l, const struct settings *s)
         gather_stats(&stats);
         stats.wall_s = clock_s() - start;
     }
+    l->complete = rc == 0;
     if (rc != 0)
         rc = options_blame(&r->options, NULL);
     progress_wipe();
@@ -397,6 +401,30 @@ static int run_batch(struct repl *r, struct lines *l, const struct settings *s)
     if (rc == 0 && l->failures > 0)
         rc = err_set(ERR_FORMAT, "%ld of %ld lines could not be answered", l->failures, l->line);
     return rc;
+}
+
+/* What could be answered is kept, as it would be on standard output; an old file is replaced only
+ * by answers to all there was. Returns rc, of the batch, or the error of writing. */
+static int keep_answers(const struct lines *l, int rc)
+{
+    struct file_writer *file = l->file;
+    const bool answered = l->written > l->failures;
+    bool keep = rc == 0 || l->written > 0;
+    char old[NAME_BYTES] = "", new[NAME_BYTES];
+    int kept = 0;
+    if (file->replaces && !(l->complete && (answered || l->written == 0))) {
+        file_show(old, sizeof old, file->path);
+        kept = (keep = answered) ? file_divert(file, ".partial") : 0;
+    }
+    file_show(new, sizeof new, file->path);
+    if (keep && kept == 0)
+        kept = file_commit(file);
+    file_abandon(file);
+    if (*old != '\0' && keep && kept == 0)
+        wrap_say(stderr, "", "[%s is as it was; the answers that there are went to %s]", old, new);
+    else if (*old != '\0')
+        wrap_say(stderr, "", "[%s is as it was]", old);
+    return rc == 0 ? kept : rc;
 }
 
 int batch_lines(struct repl *r, int fd, const char *path, const char *out)
@@ -414,6 +442,8 @@ int batch_lines(struct repl *r, int fd, const char *path, const char *out)
                       .visible = out == NULL && term_is(stdout),
                       .echo = s.talk.echo != SWITCH_OFF};
     rc = answer_check_form(&s.batch);
+    if (rc == 0 && world_size() == 1)
+        rc = answer_check_samples(&s);
     if (rc == 0 && out != NULL && world_rank() == 0 &&
         (rc = file_create(&file, out, s.call.force)) == 0)
         l.file = &file;
@@ -421,12 +451,8 @@ int batch_lines(struct repl *r, int fd, const char *path, const char *out)
         rc = share_lines(&l, &s);
     if (rc == 0)
         rc = run_batch(r, &l, &s);
-    if (l.file != NULL) {
-        /* What could be answered is kept, as it would be on standard output. */
-        int kept = rc == 0 || (l.cut ? l.written : l.line) > 0 ? file_commit(&file) : 0;
-        file_abandon(&file);
-        rc = rc == 0 ? kept : rc;
-    }
+    if (l.file != NULL)
+        rc = keep_answers(&l, rc);
     while (l.first != NULL) { /* what the end of the output cut off */
         struct line_request *q = l.first;
         l.first = q->next;

@@ -1,6 +1,7 @@
 #include "sampling/text/prompt.h"
 
 #include "model/base/err.h"
+#include "model/base/utf8.h"
 #include "model/gpt2_vocab.h"
 
 #include <math.h>
@@ -67,6 +68,14 @@ int prompt_need_tokenizer(const struct model *m)
                          "the model has no tokenizer files (vocab.json and merges.txt, "
                          "or tokenizer.json); `prattle generate --ids 1,2,3 --output "
                          "ids` takes and prints token IDs");
+}
+
+int prompt_check_utf8(const char *text, size_t n)
+{
+    const size_t valid = utf8_valid(text, n);
+    return valid == n ? 0
+                      : err_set(ERR_FORMAT, "the prompt is not UTF-8: byte %zu is %02x", valid,
+                                (unsigned char)text[valid]);
 }
 
 int prompt_encode(struct prompt *p, const struct model *m, const struct generate_config *g,

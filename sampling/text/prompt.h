@@ -18,6 +18,8 @@ void prompt_release(struct prompt *p);
 token_id prompt_begin_token(const struct model *m);
 /* ERR_MISSING, with what to do: the model has no tokenizer. */
 int prompt_need_tokenizer(const struct model *m);
+/* ERR_FORMAT: "the prompt is not UTF-8: byte 3 is e9". */
+int prompt_check_utf8(const char *text, size_t n);
 /*
  * Encode n bytes and append them to the ids of a prompt. With g->trim, one space at the very end is
  * left out and remembered in held_space, if some token begins with a space: GPT-2 encodes a space

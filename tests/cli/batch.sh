@@ -118,6 +118,30 @@ has "FILE is no folder" "is a folder" "$("$PRATTLE" batch --model $MODEL $S "$TM
 has "OUT is not overwritten" "exists already; --force" "$("$PRATTLE" batch "$TMPDIR/in" "$TMPDIR/out" --model $MODEL $S 2>&1)"
 "$PRATTLE" batch "$TMPDIR/in" "$TMPDIR/out" --model $MODEL $S --force
 is "but with --force" 0 $?
+is "\"-\" is standard input and output" "$(cat "$TMPDIR/out")" "$(cd "$TMPDIR" && "$PRATTLE" batch - - --model $MODEL $S <in)"
+is "  and no file" "" "$(ls "$TMPDIR" | grep -x -e -)"
+chmod 640 "$TMPDIR/out"
+"$PRATTLE" batch "$TMPDIR/in" "$TMPDIR/out" --model $MODEL $S --force
+is "OUT keeps its permissions" 640 "$(stat -c %a "$TMPDIR/out")"
+long=$TMPDIR/$(printf 'n%.0s' $(seq 250)).x
+"$PRATTLE" batch "$TMPDIR/in" "$long" --model $MODEL $S
+is "its name may be of 252 bytes" "$(cat "$TMPDIR/out")" "$(cat "$long")"
+rm "$long"
+# What is not all there is takes no old file's place.
+printf '\xff\n' >"$TMPDIR/bad"
+echo old >"$TMPDIR/kept"
+has "where nothing is answered an old OUT stays" "1 of 1 lines could not be answered" \
+    "$("$PRATTLE" batch "$TMPDIR/bad" "$TMPDIR/kept" --model $MODEL $S --force 2>&1)"
+is "  as it was" "old" "$(cat "$TMPDIR/kept" "$TMPDIR/kept.partial" 2>/dev/null)"
+rm -f "$TMPDIR/begun"
+yes "The sea" | head -n 1000000 >"$TMPDIR/many"
+"$PRATTLE" batch "$TMPDIR/many" "$TMPDIR/kept" --model $MODEL $S --force --save-samples "$TMPDIR/begun" 2>"$TMPDIR/err" &
+until [ -s "$TMPDIR/begun" ]; do sleep 0.05; kill -0 $! || break; done
+kill -TERM $!; wait $!
+is "where it is interrupted too" "old" "$(cat "$TMPDIR/kept")"
+has "  and it says where the answers went" "kept is as it was; the answers that there are went to $TMPDIR/kept.partial" "$(tr '\n' ' ' <"$TMPDIR/err" | sed 's/  */ /g')"
+is "  which are there" "$(head -n 1 "$TMPDIR/out")" "$(head -n 1 "$TMPDIR/kept.partial")"
+rm "$TMPDIR/many" "$TMPDIR/begun" "$TMPDIR/kept.partial"
 
 : >"$TMPDIR/none"
 for form in "" --jsonl; do
@@ -131,6 +155,9 @@ is "  in place of an old one" "0 0" "$? $(wc -c <"$TMPDIR/of_none")"
 rm -f "$TMPDIR/samples"
 "$PRATTLE" $MODEL $S -p "The sea" --save-samples "$TMPDIR/samples" >/dev/null
 "$PRATTLE" $MODEL $S -p "The sky" --save-samples "$TMPDIR/samples" >/dev/null
+has "where it cannot be written nothing is generated" "samples cannot be saved: cannot write $TMPDIR/no/samples: No such" \
+    "$("$PRATTLE" $MODEL $S -n 1 --save-samples "$TMPDIR/no/samples" <"$TMPDIR/in" 2>&1)"
+is "  nothing at all" "" "$("$PRATTLE" $MODEL $S -n 1 --save-samples /dev/null <"$TMPDIR/in" 2>/dev/null)"
 is "--save-samples appends" 2 "$(grep -c '"prompt":"The s[ek][ay]","text":' "$TMPDIR/samples")"
 # A program that waits for each answer before it asks again must get it.
 coproc P { "$PRATTLE" $MODEL $S --batch-size 4; }
@@ -162,6 +189,9 @@ is "Latin-1 fails by its line" "1 of 2 lines could not be answered" "$(tail -n 1
 has "  with what converts it" "line 2: the prompt is not UTF-8: byte 3 is e9; if it is Latin-1: \`iconv -f LATIN1 -t UTF-8 '$TMPDIR/latin 1' > NEW\`" "$said"
 is "  the others are answered" "$("$PRATTLE" $MODEL $S <<<"The sea")" "$(head -n 1 "$TMPDIR/out")"
 has "  from a pipe" "iconv -f LATIN1 -t UTF-8 FILE > NEW" "$("$PRATTLE" $MODEL $S <"$TMPDIR/latin 1" 2>&1)"
+has "  as one prompt" "the prompt is not UTF-8: byte 11 is e9" "$("$PRATTLE" generate --model $MODEL $S <"$TMPDIR/latin 1" 2>&1)"
+has "  on the command line" "the prompt is not UTF-8: byte 3 is e9" "$("$PRATTLE" $MODEL $S -p $'caf\xe9' 2>&1)"
+is "one prompt has no mark either" "$("$PRATTLE" generate --model $MODEL $S <"$TMPDIR/utf8")" "$("$PRATTLE" generate --model $MODEL $S <"$TMPDIR/marked")"
 has "  in JSON" '{"error":"the prompt is not UTF-8: byte 15 is e9' "$(printf '{"prompt": "caf\xe9"}\n' | "$PRATTLE" $MODEL $S --jsonl)"
 echo '{"prompt": "The sea"}' >"$TMPDIR/p.jsonl"
 has "JSON lines without --jsonl are named" "these lines are JSON: --jsonl reads them" "$("$PRATTLE" batch "$TMPDIR/p.jsonl" --model $MODEL $S 2>&1)"

@@ -33,6 +33,19 @@ is "  and not what else to do with the text" "" "$(grep "without a network" <<<"
 has "nor this" "cannot open $TMPDIR/none: No such file" "$(measure wikitext "$TMPDIR/none")"
 is "a failure is a status" 1 "$(measure lambada >/dev/null; echo $?)"
 is "a file alone is a text" "$(measure text $own/wiki.txt | grep loss)" "$(measure $own/wiki.txt | grep loss)"
+# As a service's user has it, without a home folder.
+homeless() { env -u XDG_CACHE_HOME -u XDG_STATE_HOME HOME=/dev/null "$@"; }
+said=$(homeless "$PRATTLE" eval text $own/wiki.txt --model $MODEL 2>&1)
+is "without a cache folder the figures are the same" "$(measure text $own/wiki.txt | grep loss)" "$(grep loss <<<"$said")"
+has "  and it says where texts go" "prattle-$(id -u)/data is used for encoded texts" "$said"
+has "  and that the result is not kept" "the result is not kept for eval history: cannot make the folder /dev/null" "$said"
+is "  the second time it is there" "" "$(homeless "$PRATTLE" eval text $own/wiki.txt --model $MODEL 2>&1 | grep "encoded texts")"
+chmod 777 "$TMPDIR/prattle-$(id -u)"
+has "  not where others may write" "is not a folder that you alone may write in" \
+    "$(homeless "$PRATTLE" eval text $own/wiki.txt --model $MODEL 2>&1)"
+has "  nor where there is no place" "no folder for encoded texts (XDG_CACHE_HOME=DIR names one): cannot make the folder /dev/null" \
+    "$(TMPDIR=/dev/null homeless "$PRATTLE" eval text $own/wiki.txt --model $MODEL 2>&1)"
+rm -r "$TMPDIR/prattle-$(id -u)"
 cp $own/wiki.txt "$TMPDIR/a, b.txt"
 is "a comma in its name" "$(measure text $own/wiki.txt | grep loss)" "$(measure text "$TMPDIR/a, b.txt" | grep loss)"
 mkdir "$TMPDIR/texts" && cp $own/*.txt $own/lambada.jsonl "$TMPDIR/texts"

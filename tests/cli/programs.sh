@@ -34,6 +34,9 @@ has "another tokenizer cannot draft" "speculate: bundled has another tokenizer t
 has "nor what is not there" "speculate: cannot open /no/model" "$(p generate a -m $MODEL --speculate /no/model)"
 has "a line's model is not loaded" '"finish_reason"' "$(printf '{"prompt": "a", "speculate": "/no/model"}\n' | "$PRATTLE" -m $MODEL --jsonl -n 2 2>&1)"
 
+has "--ids with none" "ids is empty" "$(p generate --model $MODEL --ids '')"
+has "  of logits too" "ids is empty" "$(p logits --model $MODEL --ids '')"
+has "--out with no name" "out is empty: --out FILE.npy names a file" "$(p logits --model $MODEL --ids "$ids" --out '')"
 rm -f "$TMPDIR"/*.npy
 top=$(p logits --model $MODEL --ids "$ids" --out "$TMPDIR/last.npy")
 is "logits: the likeliest is what greedy takes" "${a%%,*}" "$(awk 'NR == 1 {print $1}' <<<"$top")"

@@ -179,6 +179,10 @@ has "names in either case" "did you mean languini-xl?" "$("$PRATTLE" train langu
 printf 'a' >short.txt
 has "too little data" "short.txt" "$("$PRATTLE" train data=short.txt init=$MODEL folder=never steps=1 2>&1)"
 is "and no folder of a run that never was" no "$([ -e never ] && echo yes || echo no)"
+for label in .. ../zz a/b; do
+    has "a label that leaves runs/: $label" "the label $label cannot name the run's folder in runs: give folder=DIR too" \
+        "$("$PRATTLE" train finetune data="$TEXT" init=$MODEL label=$label steps=1 2>&1)"
+done
 mkdir there
 "$PRATTLE" train data=short.txt init=$MODEL folder=there steps=1 2>/dev/null
 is "one that was there stays" yes "$([ -d there ] && echo yes || echo no)"

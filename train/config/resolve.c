@@ -238,7 +238,15 @@ int run_config_resolve_names(struct run_config *c)
             return rc;
     }
     if (*c->checkpoint.folder == '\0') {
-        char *folder = mem_sprintf(RUNS_FOLDER "/%s", c->logging.label);
+        const char *name = c->logging.label;
+        if (strchr(name, '/') != NULL || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+            err_set(ERR_RANGE,
+                    "the label %s cannot name the run's folder in " RUNS_FOLDER
+                    ": give folder=DIR too",
+                    file_quote(name));
+            return RUN_BLAME(c, RUN_ROW(logging.label));
+        }
+        char *folder = mem_sprintf(RUNS_FOLDER "/%s", name);
         if (folder == NULL)
             return ERR_NOMEM;
         mem_free(c->checkpoint.folder);

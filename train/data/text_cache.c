@@ -28,6 +28,7 @@
 #include "train/data/cache_lock.h"
 #include "train/data/text_reader.h"
 #include "train/data/token_writer.h"
+#include "train/data/working_file.h"
 #include "train/data/tokenizer_hash.h"
 
 #include <fcntl.h>
@@ -212,10 +213,10 @@ static void sweep_folder(const char *folder)
 }
 
 /* The path of a set without its endings, its folder made; in fresh memory. */
-static int make_prefix(char **out, const char *key)
+static int make_prefix(char **out, const char *key, const struct progress *p)
 {
-    char *folder = file_home(HOME_CACHE, "data");
-    int rc = folder == NULL ? err_last() : file_make_folder(folder);
+    char *folder = working_folder(p);
+    int rc = folder == NULL ? err_last() : 0;
     *out = rc != 0 ? NULL : file_join(folder, key);
     if (rc == 0 && *out == NULL)
         rc = ERR_NOMEM;
@@ -420,7 +421,7 @@ int text_cache_open(struct token_file *out, const struct data_source *list, size
     if (rc == 0)
         rc = make_key(key, &texts);
     if (rc == 0)
-        rc = make_prefix(&prefix, key);
+        rc = make_prefix(&prefix, key, p);
     if (rc == 0)
         rc = open_set(out, prefix, &texts);
     mem_free(texts.stamps);

@@ -380,7 +380,7 @@ static int open_rows(struct text_stream *s)
     struct file f = {.fd = -1};
     char path[32], *folder = NULL;
     int rc = parquet_load();
-    if (rc == 0 && (folder = working_folder()) == NULL)
+    if (rc == 0 && (folder = working_folder(NULL)) == NULL)
         rc = err_last();
     if (rc == 0 && (rc = working_file_open(&f, folder, s->name)) == 0)
         rc = working_file_fill(&f, folder, s->bytes, read_parquet, s);

@@ -149,7 +149,7 @@ static int open_npy(struct token_file *f, const char *path)
 static int open_copy(struct token_file *f, const char *path, token_id separator,
                      const struct progress *p)
 {
-    char *folder = working_folder();
+    char *folder = working_folder(p);
     struct token_copy copy = {.fd = -1};
     int rc = folder == NULL ? err_last() : 0;
     if (rc == 0)

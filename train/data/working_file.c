@@ -3,19 +3,70 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { BLOCK_BYTES = 1 << 18, SHOWN = 160 };
 
-char *working_folder(void)
+static char *cache_folder(void)
 {
     char *folder = file_home(HOME_CACHE, "data");
-    if (folder != NULL && file_make_folder(folder) != 0) {
-        mem_free(folder);
-        return NULL;
-    }
-    return folder;
+    /* One that was made once may since be on a disk that is read only. */
+    int rc = folder == NULL ? err_last() : file_make_folder(folder);
+    if (rc == 0 && access(folder, W_OK | X_OK) != 0)
+        rc = file_error("write in the folder", folder);
+    if (rc == 0)
+        return folder;
+    mem_free(folder);
+    return NULL;
+}
+
+/* Anybody may have made a folder of this name where everybody may write. */
+static int make_own_folder(bool *made, const char *path)
+{
+    struct stat st;
+    *made = mkdir(path, 0700) == 0;
+    if (!*made && errno != EEXIST)
+        return file_error("make the folder", path);
+    if (lstat(path, &st) != 0)
+        return file_error("look at", path);
+    return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 022) == 0
+               ? 0
+               : file_refuse(ERR_IO, path, "is not a folder that you alone may write in");
+}
+
+static char *stand_in_folder(const struct progress *p)
+{
+    const char *set = getenv("TMPDIR");
+    char *own = mem_sprintf("%s/prattle-%ld", set != NULL && *set != '\0' ? set : "/var/tmp",
+                            (long)geteuid());
+    char *folder = own == NULL ? NULL : file_join(own, "data");
+    char why[SHOWN + SHOWN], shown[SHOWN];
+    bool made = false;
+    snprintf(why, sizeof why, "%s", err_text());
+    int rc = folder == NULL ? ERR_NOMEM : make_own_folder(&made, own);
+    if (rc == 0)
+        rc = file_make_folder(folder);
+    if (rc == 0 && made)
+        progress_note(p, "%s; %s is used for encoded texts (XDG_CACHE_HOME=DIR names another)", why,
+                      file_show(shown, sizeof shown, folder));
+    mem_free(own);
+    if (rc == 0)
+        return folder;
+    mem_free(folder);
+    err_wrap("no folder for encoded texts (XDG_CACHE_HOME=DIR names one): %s; nor in its place",
+             why);
+    return NULL;
+}
+
+char *working_folder(const struct progress *p)
+{
+    char *folder = cache_folder();
+    return folder != NULL || err_last() == ERR_NOMEM ? folder : stand_in_folder(p);
 }
 
 int working_file_open(struct file *f, const char *folder, const char *name)

@@ -5,10 +5,15 @@
  * descriptor, however the program ends.
  */
 #include "model/base/file.h"
+#include "model/base/progress.h"
 
-/* The folder for these, made if need be, in fresh memory: "data" in $XDG_CACHE_HOME/prattle.
- * NULL: an error was set. */
-char *working_folder(void);
+/*
+ * The folder for these and for encoded texts, made if need be, in fresh memory: "data" in
+ * $XDG_CACHE_HOME/prattle. Where there is none and none can be made, as for the user of a service,
+ * it is "prattle-UID/data" in $TMPDIR or /var/tmp, which nobody else may write in; p is told when
+ * that is begun. NULL: an error was set.
+ */
+char *working_folder(const struct progress *p);
 /* Make an empty one in a folder; close it with working_file_close. name: what messages call it,
  * borrowed. ERR_IO. */
 int working_file_open(struct file *f, const char *folder, const char *name);

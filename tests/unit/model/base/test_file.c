@@ -80,6 +80,45 @@ static void what_a_link_leads_to_is_replaced(void **state)
     assert_true(readlink(link, seen, sizeof seen) > 0);
 }
 
+static void a_file_keeps_its_permissions(void **state)
+{
+    (void)state;
+    const char *path = scratch_file("private", "old", 3);
+    struct stat st;
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_ok(file_write_whole(path, "new", 3, true));
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+/* Of another name the old file stays, whatever has that name goes. */
+static void a_file_may_be_diverted(void **state)
+{
+    (void)state;
+    const char *path = scratch_file("whole", "old", 3);
+    const char *part = scratch_file("whole.part", "older", 5);
+    struct file_writer w;
+    assert_ok(file_create(&w, path, true));
+    assert_ok(file_write(&w, "half", 4));
+    assert_ok(file_divert(&w, ".part"));
+    assert_ok(file_commit(&w));
+    read_back(path, "old");
+    read_back(part, "half");
+}
+
+static void appending_is_checked_before(void **state)
+{
+    (void)state;
+    const struct scratch *s = scratch_of_process();
+    const char *path = scratch_path(s, "lines");
+    assert_ok(file_check_append(path));
+    assert_false(file_exists(path));
+    assert_ok(file_append(path, "a", 1));
+    assert_ok(file_check_append(path));
+    assert_says(file_check_append(s->folder), "is a folder");
+    assert_says(file_check_append(scratch_path(s, "no/lines")), "No such file");
+}
+
 /* Nor is a folder replaced at the end of all the work. */
 static void pipes_and_devices_take_bytes_as_they_come(void **state)
 {
@@ -276,6 +315,9 @@ int main(void)
         cmocka_unit_test(what_cannot_be_appended_is_not_there),
         cmocka_unit_test(writing_is_all_or_nothing),
         cmocka_unit_test(what_a_link_leads_to_is_replaced),
+        cmocka_unit_test(a_file_keeps_its_permissions),
+        cmocka_unit_test(a_file_may_be_diverted),
+        cmocka_unit_test(appending_is_checked_before),
         cmocka_unit_test(pipes_and_devices_take_bytes_as_they_come),
         cmocka_unit_test(reading_past_the_end_names_both_sizes),
         cmocka_unit_test(what_is_no_plain_file_is_refused),

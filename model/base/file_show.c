@@ -94,10 +94,16 @@ int file_wrap(const char *path)
     return err_wrap("cannot load %s", file_show(shown, sizeof shown, path));
 }
 
+/* A name that is not there is seen. */
+static char *name_of(const char *path)
+{
+    return file_visible(*path == '\0' ? "\"\"" : path);
+}
+
 int file_fails(const char *verb, const char *path)
 {
     int saved = errno;
-    char *shown = file_visible(path);
+    char *shown = name_of(path);
     errno = saved;
     int rc = err_errno("cannot %s %s", verb, shown == NULL ? "file" : shown);
     mem_free(shown);
@@ -112,7 +118,7 @@ int file_error(const char *verb, const char *path)
 
 int file_refuse(int code, const char *path, const char *what)
 {
-    char *shown = file_visible(path);
+    char *shown = name_of(path);
     err_set(code, "%s %s", shown == NULL ? "file" : shown, what);
     mem_free(shown);
     return code;

@@ -2,6 +2,7 @@
 
 #include "model/adapter.h"
 #include "model/base/err.h"
+#include "model/base/file_show.h"
 #include "model/base/mem.h"
 #include "repl/terminal/duration.h"
 #include "repl/terminal/number.h"
@@ -92,12 +93,13 @@ static int print_figures(const struct eval_result *r)
 static int print_head(const struct eval_result *r, const struct model *m)
 {
     struct buf head = {0};
-    char *name = mem_sprintf("eval %s", r->name);
+    char shown[1024], *name = mem_sprintf("eval %s", r->name);
     int rc = name == NULL
                  ? ERR_NOMEM
                  : buf_printf(&head, ": %s%s%s, %s, on %s\n", m->name,
                               m->adapter != NULL && m->adapter->on ? " with an adapter" : "",
-                              m->changed ? ", changed" : "", r->precision, r->path);
+                              m->changed ? ", changed" : "", r->precision,
+                              file_show(shown, sizeof shown, r->path));
     if (rc == 0)
         wrap_labelled(stdout, term_bold(stdout), name, buf_text(&head));
     mem_free(name);

@@ -47,9 +47,10 @@ static int train_folder(struct tokenizer **t, const char *text, const char *out,
 
 static void print_tokenizer(const struct tokenizer *t, const char *out)
 {
+    char shown[1024];
     progress_wipe();
     wrap_say(stdout, term_dim(stdout), "%d tokens, %d merges; wrote %s", tokenizer_size(t),
-             tokenizer_merges(t), out);
+             tokenizer_merges(t), file_show(shown, sizeof shown, out));
 }
 
 int cmd_tokenizer(struct repl *r, const struct call *c)

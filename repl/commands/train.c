@@ -405,7 +405,7 @@ int cmd_train(struct repl *r, const struct call *c)
 {
     const char *what = c->words[0];
     const bool shows = strcmp(what, "show") == 0, resumes = strcmp(what, "resume") == 0,
-               tells = strcmp(what, "status") == 0 && c->n <= 2;
+               tells = strcmp(what, "status") == 0 && (c->n <= 2 || !file_exists(what));
     if (r->options.settings.call.plan && (shows || resumes || tells))
         return err_set(ERR_RANGE, "--plan is for a new run: train CONFIG --plan, not train %s",
                        what);
@@ -420,6 +420,8 @@ int cmd_train(struct repl *r, const struct call *c)
         pager_end();
         return rc;
     }
+    if (tells && c->n > 2)
+        return command_usage(c, "status [FOLDER]");
     if (tells)
         return train_status(r, c->n == 2 ? c->words[1] : NULL);
     if (resumes)

@@ -1,6 +1,7 @@
 #include "repl/commands/train_scaling.h"
 
 #include "model/base/clock.h"
+#include "model/base/decimal.h"
 #include "model/base/disk_speed.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
@@ -46,11 +47,11 @@ static const char *word_value(const char *word, const char *name)
 
 static int parse_number(double *out, const char *name, const char *text, double least, double most)
 {
-    char *end;
+    char *end, from[DECIMAL_BYTES], to[DECIMAL_BYTES];
     *out = strtod(text, &end);
     if (*text == '\0' || *end != '\0' || !(*out >= least && *out <= most))
-        return err_set(ERR_RANGE, "%s must be %g to %g, not %s", name, least, most,
-                       file_quote(text));
+        return err_set(ERR_RANGE, "%s must be %s to %s, not %s", name, decimal_show(from, least),
+                       decimal_show(to, most), file_quote(text));
     return 0;
 }
 

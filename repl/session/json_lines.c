@@ -366,8 +366,8 @@ static void put_answer(json_t *object, const struct answer *a, int64_t draw,
 
 /* ---- lines ---- */
 
-/* The line of an object that has members. An id has all of its digits, and a seed, which NULL
- * leaves out, more than JSON's library has. */
+/* The line of an object that has members. An id has all of its digits. A seed, which NULL
+ * leaves out, may have more than JSON's library reads: it is then a text, which is read. */
 static int put_line(struct buf *out, const char *id, json_t *object, const uint64_t *seed)
 {
     int rc = id == NULL ? buf_char(out, '{') : buf_printf(out, "{\"id\":%s,", id);
@@ -375,7 +375,8 @@ static int put_line(struct buf *out, const char *id, json_t *object, const uint6
         rc = json_print(out, object, JSON_EMBED | JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(object);
     if (rc == 0 && seed != NULL)
-        rc = buf_printf(out, ",\"seed\":%" PRIu64, *seed);
+        rc = buf_printf(out, *seed > INT64_MAX ? ",\"seed\":\"%" PRIu64 "\"" : ",\"seed\":%" PRIu64,
+                        *seed);
     return rc == 0 ? buf_str(out, "}\n") : rc;
 }
 

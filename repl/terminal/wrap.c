@@ -7,9 +7,11 @@
  */
 #include "repl/terminal/wrap.h"
 
+#include "model/base/file_show.h"
 #include "repl/terminal/term.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -260,7 +262,8 @@ void wrap_say(FILE *f, const char *color, const char *fmt, ...)
 
 void wrap_wrote(const char *path, const char *what)
 {
-    wrap_say(stdout, term_dim(stdout), "wrote %s%s", path, what);
+    char shown[PATH_MAX];
+    wrap_say(stdout, term_dim(stdout), "wrote %s%s", file_show(shown, sizeof shown, path), what);
 }
 
 void wrap_hanging(const char *text, int at, int hang)

@@ -28,6 +28,8 @@ has "nothing stands before the first" '"prompt_logprobs":[null,-' "$(line 1)"
 has "nor has it alternatives" '"prompt_top_logprobs":[null,[{"id":' "$(line 1)"
 has "whose distribution it is, and what drew it" '"draw":0,"logprobs_of":"model","seed":7}' "$(line 1)"
 is "each answer has its draw" "1 2 3" "$(line 2 | grep -o '"draw":[0-9]*' | tr -dc '0-9\n' | xargs)"
+has "one beyond 2^63 is a text" '"seed":"18446744073709551615"}' "$("$PRATTLE" $MODEL@3 $S --seed 18446744073709551615 <<<'{"prompt":"The sea"}')"
+is "  which is read" "$("$PRATTLE" $MODEL@3 $S --seed 18446744073709551615 <<<'{"prompt":"The sea"}')" "$("$PRATTLE" $MODEL@3 $S <<<'{"prompt":"The sea","seed":"18446744073709551615"}')"
 is "what is searched for has none" 0 "$(line 5 | grep -cE '"(seed|draw)":')"
 is "generate from IDs = such a line, which repeats no prompt" "$("$PRATTLE" $MODEL $S <<<'{"ids":[65,66,67]}' 2>&1)" \
     "$("$PRATTLE" generate --model $MODEL $S --ids 65,66,67 2>&1)"

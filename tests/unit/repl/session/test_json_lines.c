@@ -138,7 +138,7 @@ static void json_lines_are_written(void **state)
         "{\"id\":7,\"answers\":[{\"text\":\"\",\"ids\":[],\"logprobs\":[],\"finish_reason\":"
         "\"length\","
         "\"draw\":3},{\"text\":\"\",\"ids\":[],\"logprobs\":[],\"finish_reason\":\"stop token\","
-        "\"draw\":4}],\"logprobs_of\":\"model\",\"seed\":18446744073709551615}\n");
+        "\"draw\":4}],\"logprobs_of\":\"model\",\"seed\":\"18446744073709551615\"}\n");
     out.n = 0;
     assert_ok(json_line_error(&out, (struct json_asked){NULL, 0, "\"q\\u0000\""}, "why"));
     assert_string_equal(buf_text(&out), "{\"id\":\"q\\u0000\",\"error\":\"why\"}\n");

@@ -93,9 +93,11 @@ int launcher_check(void)
  * MPI would say so, with no harm done. */
 static int set_environment(const struct launcher_call *c)
 {
-    char terminals[32];
-    snprintf(terminals, sizeof terminals, "%d %d", term_is(stdout) ? term_width(stdout) : 0,
-             term_is(stderr) ? term_width(stderr) : 0);
+    char terminals[128];
+    const char *path =
+        *c->hosts == '\0' ? ttyname(term_is(stdout) ? STDOUT_FILENO : STDERR_FILENO) : NULL;
+    snprintf(terminals, sizeof terminals, "%d %d %s", term_is(stdout) ? term_width(stdout) : 0,
+             term_is(stderr) ? term_width(stderr) : 0, path == NULL ? "" : path);
     if (setenv(PROCESSES_TERMINALS, terminals, 1) != 0 ||
         setenv(PROCESSES_FOR, c->prompt ? "prompt" : "shell", 1) != 0 ||
         setenv("HWLOC_HIDE_ERRORS", "2", 0) != 0)

@@ -33,13 +33,15 @@ static void tell_loss(int fd, const struct loss *l)
 static void place_output(void)
 {
     const char *text = getenv(PROCESSES_TERMINALS), *whom = getenv(PROCESSES_FOR);
-    int out = 0, err = 0;
-    if (text != NULL && sscanf(text, "%d %d", &out, &err) != 2)
+    int out = 0, err = 0, path = 0;
+    if (text != NULL && sscanf(text, "%d %d %n", &out, &err, &path) != 2)
         out = err = 0;
     if (whom != NULL)
         launched = strcmp(whom, "prompt") == 0 ? FOR_PROMPT : FOR_SHELL;
     if (processes_launched())
         loss_say_by(tell_loss);
+    if (path > 0 && text[path] == '/')
+        term_behind_path(text + path);
     unsetenv(PROCESSES_TERMINALS);
     unsetenv(PROCESSES_FOR);
     term_behind(stdout, out);

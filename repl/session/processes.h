@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /* The environment of ranks that prattle itself has launched (launcher.h): columns of the terminals
- * that their standard output and error come to, "80 80", 0 where it is none; and "prompt" or
- * "shell". */
+ * that their standard output and error come to, 0 where it is none, and its path where all ranks
+ * are on its host, "80 80 /dev/pts/3"; and "prompt" or "shell". */
 #define PROCESSES_TERMINALS "PRATTLE_TERMINALS"
 #define PROCESSES_FOR "PRATTLE_LAUNCHED_FOR"
 /* Begins what such a rank 0 says of its end, which is its last output. */

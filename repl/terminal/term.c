@@ -3,6 +3,7 @@
 #include "repl/terminal/signals.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <pthread.h>
 #include <signal.h>
@@ -29,10 +30,16 @@ static int terminal_of(FILE *f)
 /* Columns of the terminals that these lead to by way of another program; 0: to none; -1: not by way
  * of another. */
 static int behind[] = {[STDIN_FILENO] = -1, [STDOUT_FILENO] = -1, [STDERR_FILENO] = -1};
+static int terminal_behind = -1; /* open: it says how wide it is now */
 
 void term_behind(FILE *f, int columns)
 {
     behind[fileno(f)] = columns;
+}
+
+void term_behind_path(const char *path)
+{
+    terminal_behind = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 }
 
 /* Of another program's terminal; -1: there is none between. */
@@ -51,9 +58,11 @@ bool term_is(FILE *f)
 int term_width(FILE *f)
 {
     struct winsize w;
-    if (columns_behind(f) > 0)
-        return columns_behind(f);
-    return ioctl(terminal_of(f), TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+    const bool through = columns_behind(f) > 0;
+    const int fd = through ? terminal_behind : terminal_of(f);
+    if (fd >= 0 && ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0)
+        return w.ws_col;
+    return through ? columns_behind(f) : 80;
 }
 
 int term_height(FILE *f)

@@ -16,6 +16,8 @@ bool term_is(FILE *f);
 /* Standard output or error, whatever it is, leads through another program to a terminal of so many
  * columns; 0: to none. */
 void term_behind(FILE *f, int columns);
+/* The path of that terminal on this machine, whose columns from now on are those it says it has. */
+void term_behind_path(const char *path);
 /* While standard output is a file whose text will be shown: the terminal it will be shown on, -1:
  * not so. */
 void term_set_stand_in(int fd);

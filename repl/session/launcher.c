@@ -3,6 +3,7 @@
  * process alone, which sends SIGUSR1 to mpirun, and mpirun to the ranks:
  *
  *   Ctrl-C            SIGUSR1: the ranks stop, and rank 0 saves
+ *   again             nothing: it is said that this takes a while
  *   again             SIGUSR1: rank 0 stops saving
  *   again             SIGTERM: mpirun ends them
  *   this one is gone  SIGTERM by the kernel
@@ -19,6 +20,7 @@
 #include "repl/session/launcher_hosts.h"
 #include "repl/session/processes.h"
 #include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 #include "train/parallel/cleaner.h"
 #include "train/parallel/mca.h"
 #include "train/parallel/plugin.h"
@@ -328,14 +330,23 @@ static int read_stream(struct launched *l, struct stream *s)
     return 0;
 }
 
+enum { TO_STOP = 1, TO_WAIT, NOT_TO_SAVE, TO_END }; /* interrupts, in turn */
+
 static void pass_interrupt(struct launched *l)
 {
     if (!interrupt_pending())
         return;
     interrupt_clear();
-    l->interrupts++;
+    if (++l->interrupts == TO_WAIT) {
+        wipe_status(&l->out);
+        wrap_say(stderr, term_dim(stderr),
+                 "[it stops, and saves the step; Ctrl-C again gives that up]");
+        return;
+    }
     kill(l->pid, SIGCONT); /* one that is stopped would pass on nothing */
-    kill(l->pid, l->interrupts <= 2 ? SIGUSR1 : l->interrupts == 3 ? SIGTERM : SIGKILL);
+    kill(l->pid, l->interrupts <= NOT_TO_SAVE ? SIGUSR1
+                 : l->interrupts == TO_END    ? SIGTERM
+                                              : SIGKILL);
 }
 
 static bool has_lasted(double *since_s, bool is, int seconds)
@@ -351,11 +362,11 @@ static bool has_lasted(double *since_s, bool is, int seconds)
  */
 static void end_in_time(struct launched *l)
 {
-    enum { LONG_S = 30, PATIENCE_S = 15, SHORT_S = 3, AT_ONCE = 3 /* interrupts */ };
+    enum { LONG_S = 30, PATIENCE_S = 15, SHORT_S = 3 };
     const struct launcher_notes *k = &l->notes;
     const bool is_late =
         has_lasted(&l->over_s, k->over || k->ended, k->end.silent ? SHORT_S : PATIENCE_S);
-    if (has_lasted(&l->last_s, k->last || l->interrupts >= AT_ONCE, SHORT_S) ||
+    if (has_lasted(&l->last_s, k->last || l->interrupts >= TO_END, SHORT_S) ||
         (is_late && k->told) || has_lasted(&l->over_s, k->ended, LONG_S))
         kill(l->pid, SIGKILL);
 }

@@ -59,6 +59,30 @@ END
 is "an mpirun that stays when all is over is ended" "rank 1 (there) was lost: killed by signal 9; there is no checkpoint
 1" "$(PATH=$TMPDIR/bin:$PATH one asked replicas=2 2>&1; echo $?)"
 
+# What each Ctrl-C comes to: only the third gives up what is being saved.
+cat >bin/mpirun <<'END'
+#!/bin/sh
+trap 'echo saves >>came' USR1
+trap 'echo ends >>came; exit 1' TERM
+echo begun
+while :; do sleep 0.05; done
+END
+: >came
+set -m # or it would be a background job, which Ctrl-C is not for
+rm -rf asked
+PATH=$TMPDIR/bin:$PATH "$PRATTLE" $(words asked replicas=2) >log 2>err & launcher=$!
+set +m
+# until_there FILE WORDS
+until_there() { for _ in $(seq 600); do [[ "$(cat "$1")" == *"$2"* ]] && break; sleep 0.05; done; }
+until_there log begun
+kill -INT $launcher; until_there came saves
+kill -INT $launcher; until_there err again
+is "a second Ctrl-C gives nothing up" "saves [it stops, and saves the step; Ctrl-C again gives that up]" "$(cat came err | tr '\n' ' ' | sed 's/ $//')"
+kill -INT $launcher; until_there came "saves
+saves"
+kill -INT $launcher; wait $launcher
+is "  the third does, and the fourth ends it" "130 saves saves ends" "$? $(tr '\n' ' ' <came | sed 's/ $//')"
+
 # The same where all ended well; it has half a minute, and is looked at below. What cleans up behind one
 # mpirun may take the folder of all from under another that begins: so each has that time to itself.
 cat >bin/mpirun <<END

@@ -52,10 +52,17 @@ static json_int_t record_limit(const json_t *record)
     return json_integer_value(json_object_get(json_object_get(record, "settings"), "limit"));
 }
 
+/* The file may have been written anew; of old records, and of folders, that is not known. */
+static bool same_contents(const json_t *a, const json_t *b)
+{
+    const char *x = record_text(a, "sha256"), *y = record_text(b, "sha256");
+    return *x == '\0' || *y == '\0' || strcmp(x, y) == 0;
+}
+
 static bool same_question(const json_t *a, const json_t *b)
 {
     return members_agree(a, b, (const char *const[]){"evaluation", "definition", "file", NULL}) &&
-           record_limit(a) == record_limit(b);
+           record_limit(a) == record_limit(b) && same_contents(a, b);
 }
 
 static void add_record(const json_t **list, size_t *n, const json_t *record,
@@ -305,6 +312,17 @@ static int make_table(struct buf *out, const struct history_comparison *c, enum 
     return rc;
 }
 
+/* Whether another question differs in what the file had in it alone. */
+static bool differs_in_contents(const struct history_comparison *c, const json_t *q)
+{
+    for (size_t i = 0; i < c->n_questions; i++)
+        if (!same_contents(q, c->questions[i]) &&
+            members_agree(q, c->questions[i],
+                          (const char *const[]){"evaluation", "definition", "file", NULL}))
+            return true;
+    return false;
+}
+
 /* "[1] FILE: definition", the file's name in the row of its number. */
 static int add_definition(struct buf *line, const struct history_comparison *c, size_t i, int width)
 {
@@ -321,6 +339,9 @@ static int add_definition(struct buf *line, const struct history_comparison *c, 
         rc = buf_printf(line, "; the first %.*s", (int)strlen(unit) - 1, unit);
     else if (rc == 0 && record_limit(q) > 1)
         rc = buf_printf(line, "; the first %" JSON_INTEGER_FORMAT " %s", record_limit(q), unit);
+    if (rc == 0 && differs_in_contents(c, q))
+        rc = buf_printf(line, "; of the file whose SHA-256 begins with %.8s",
+                        record_text(q, "sha256"));
     buf_release(&file);
     return rc;
 }

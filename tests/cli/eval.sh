@@ -5,8 +5,10 @@ export XDG_CACHE_HOME=$TMPDIR/cache XDG_DATA_HOME=$TMPDIR/data XDG_STATE_HOME=$T
 own=tests/golden/eval
 measure() { "$PRATTLE" eval "$@" --model $MODEL 2>&1; }
 figures() { grep -oE '"(loss|perplexity|accuracy)": *\{[^}]*\}' <<<"$1"; }
+# all_figures ARGUMENTS...: of an evaluation.
+all_figures() { measure "$@" --json | grep -o '"figures": .*"tokens": [0-9]*'; }
 
-json=$(measure wikitext $own/wiki.txt --json)
+json=$("$PRATTLE" eval wikitext $own/wiki.txt --json --model $MODEL 2>/dev/null)
 is "one object" 1 "$(wc -l <<<"$json" | tr -d ' ')"
 has "its definition" '"definition": "as Megatron-LM' "$json"
 has "a figure with its error" '"error":' "$(figures "$json" | head -n 1)"
@@ -69,6 +71,39 @@ printf '{"ctx": "a\\u0000b", "endings": ["b", "c"], "label": 0}\n' >"$TMPDIR/bad
 has "a NUL in it" "bad.jsonl line 1: not JSON: \\u0000 is not allowed" "$(measure choice "$TMPDIR/bad.jsonl")"
 has "sizes that do not fit" "overlap must be 1 to seq_length (8), not 9" "$(measure wikitext $own/wiki.txt --overlap 9 --seq-length 8)"
 has "usage" "usage: prattle eval wikitext [FILE]" "$(measure wikitext a b)"
+
+# A file is its text, whatever it is in.
+printf 'My lord, the king is dead\n' >"$TMPDIR/king.txt"
+printf '{"text": "My lord, the king is dead"}\n' >"$TMPDIR/king.jsonl"
+printf '{"ctx": "a", "endings": ["b", "c"], "label": 0}\n' >"$TMPDIR/letters.jsonl"
+for as in "wikitext king.txt" "ptb king.txt" "lambada king.jsonl" "choice letters.jsonl"; do
+    set -- $as
+    plain=$(all_figures $1 "$TMPDIR/$2")
+    { printf '\xff\xfe'; iconv -f UTF-8 -t UTF-16LE "$TMPDIR/$2"; } >"$TMPDIR/wide.$2"
+    { printf '\xef\xbb\xbf'; cat "$TMPDIR/$2"; } >"$TMPDIR/marked.$2"
+    gzip -c "$TMPDIR/$2" >"$TMPDIR/$2.gz"
+    tar -C "$TMPDIR" -cf "$TMPDIR/$2.tar" "$2"
+    is "$1 of a packed, marked or wide file" "1 1 1 1" "$(for f in "$2.gz" "$2.tar" "marked.$2" "wide.$2"; do
+        [ "$(all_figures $1 "$TMPDIR/$f")" == "$plain" ] && [ -n "$plain" ] && echo 1; done | xargs)"
+done
+tar -C "$TMPDIR" -cf "$TMPDIR/both.tar" king.jsonl letters.jsonl
+has "not of several texts" "both.tar has several texts: unpack it, and name one" "$(measure lambada "$TMPDIR/both.tar")"
+has "an answer that is one ending and may be another" 'letters.jsonl line 1: the right ending is "1", which is the text of ending 0' \
+    "$(printf '{"ctx": "a", "choices": ["1", "0"], "answer": "1"}\n' >"$TMPDIR/letters.jsonl"; measure choice "$TMPDIR/letters.jsonl")"
+printf '{"ctx": "a", "choices": ["4", "3"], "answer": "3"}\n' >"$TMPDIR/letters.jsonl"
+by_text=$(all_figures choice "$TMPDIR/letters.jsonl")
+printf '{"ctx": "a", "choices": ["4", "3"], "answer": 1}\n' >"$TMPDIR/letters.jsonl"
+is "one that is an ending is that" "$(all_figures choice "$TMPDIR/letters.jsonl")" "${by_text:-nothing}"
+
+has "a perplexity that is cut is told" "perplexities are cut at exp(20), as Megatron-LM has them" "$(measure wikitext "$TMPDIR/king.txt")"
+# Of a file that was written anew there are two results, which are not of one evaluation.
+echo '{"text":"My lord, the king is dead"}' >"$TMPDIR/anew.jsonl"
+measure lambada "$TMPDIR/anew.jsonl" >/dev/null
+echo '{"text":"My lord, the king is alive"}' >"$TMPDIR/anew.jsonl"
+"$PRATTLE" eval lambada "$TMPDIR/anew.jsonl" --model $MODEL@2 >/dev/null
+beside=$("$PRATTLE" eval history anew.jsonl)
+is "a file that was written anew is another" "[1] [2]" "$(grep -o '^lambada \[[0-9]\]' <<<"$beside" | cut -d ' ' -f 2 | xargs)"
+has "  and is told by what it had in it" "; of the file whose SHA-256 begins with $(sha256sum <"$TMPDIR/anew.jsonl" | cut -c 1-8)" "$beside"
 
 # kl reads documents as training does, whatever they are in.
 printf 'The sea is wide.<|endoftext|>And the sky is blue.' >"$TMPDIR/two.txt"

@@ -5,6 +5,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "train/data/text_whole.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -235,7 +236,7 @@ int eval_choice(struct evaluation *ev)
     struct buf text = {0};
     int rc = eval_need_tokenizer(ev);
     if (rc == 0)
-        rc = file_read_all(&text, ev->path, FILE_BYTES_MAX);
+        rc = text_whole_read(&text, ev->path, FILE_BYTES_MAX);
     if (rc == 0)
         rc = read_lines(&c, buf_text(&text), text.n);
     buf_release(&text);

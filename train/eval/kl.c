@@ -116,9 +116,10 @@ static void report_comparison(struct comparison *c, const struct windows *w)
     eval_figure_add(r, "kl_max", "KL, maximum", d.greatest, NAN, NULL);
     eval_figure_add(r, "same_top", "same likeliest token %", 100 * d.same_top.value,
                     100 * d.same_top.error, NULL);
-    token_sums_add_perplexity(r, "perplexity", "perplexity", d.loss.value, d.loss.error, NULL);
+    token_sums_add_perplexity(r, "perplexity", "perplexity", d.loss.value, d.loss.error, INFINITY,
+                              NULL);
     token_sums_add_perplexity(r, "other_perplexity", "perplexity of the other", d.other_loss.value,
-                              d.other_loss.error, NULL);
+                              d.other_loss.error, INFINITY, NULL);
     eval_figure_add(r, "perplexity_ratio", "perplexity ratio (this / other)", ratio,
                     ratio * d.change.error, NULL);
     eval_figure_add(r, "loss_change", "loss difference (this - other)", d.change.value,

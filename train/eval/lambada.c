@@ -9,6 +9,7 @@
 #include "model/base/file.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "train/data/text_whole.h"
 #include "train/eval/spaces.h"
 
 #include <math.h>
@@ -101,7 +102,7 @@ static int read_passages(const struct evaluation *ev, struct passages *p)
 {
     struct buf file = {0};
     char shown[256];
-    int rc = file_read_all(&file, ev->path, (uint64_t)1 << 30);
+    int rc = text_whole_read(&file, ev->path, (uint64_t)1 << 30);
     size_t number = 0;
     for (size_t at = 0, n; rc == 0 && at < file.n; at += n + 1) {
         const char *line = file.data + at, *end = memchr(line, '\n', file.n - at);

@@ -16,6 +16,8 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { MOST = 20 /* of a loss whose perplexity is given, as Megatron-LM has it */ };
+
 struct corpus {
     const char *rules; /* whose, for the definition */
     int (*detokenize)(struct buf *text);
@@ -53,18 +55,23 @@ static void define_perplexity(const struct evaluation *ev, const struct corpus *
              ev->config.detokenize ? c->rules : "", ev->config.seq_length, ev->config.overlap);
 }
 
-static void add_figures(struct eval_result *r, const struct token_sums *s, size_t n_ids,
+static void add_figures(const struct evaluation *ev, const struct token_sums *s, size_t n_ids,
                         size_t pieces)
 {
-    double loss = eval_mean_value(&s->loss), error = eval_mean_error(&s->loss);
-    token_sums_add_loss(s, r);
+    struct eval_result *r = ev->result;
+    double loss = eval_mean_value(&s->loss), error = eval_mean_error(&s->loss), largest = loss;
+    token_sums_add_loss(s, r, MOST);
     /* A single word has no ratio. */
     if (pieces > 1) {
         double ratio = (double)(n_ids - 1) / (double)(pieces - 1);
         token_sums_add_perplexity(r, "adjusted_perplexity", "adjusted perplexity (word level)",
-                                  loss * ratio, ratio * error, "%.2f");
+                                  loss * ratio, ratio * error, MOST, "%.2f");
+        largest = fmax(loss, loss * ratio);
         eval_figure_add(r, "token_ratio", "token ratio", ratio, NAN, "%.4f");
     }
+    if (largest > MOST)
+        progress_note(ev->progress, "perplexities are cut at exp(%d), as Megatron-LM has them",
+                      MOST);
     token_sums_add_bytes(s, r);
     token_sums_add_accuracy(s, r);
 }
@@ -87,7 +94,7 @@ static int measure_perplexity(struct evaluation *ev, const struct corpus *c)
         define_perplexity(ev, c, ids.n);
         rc = eval_score(ev, list, n, token_sums_take, &sums);
         if (rc == 0)
-            add_figures(ev->result, &sums, ids.n, pieces);
+            add_figures(ev, &sums, ids.n, pieces);
     }
     mem_free(list);
     ids_release(&ids);

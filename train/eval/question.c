@@ -158,7 +158,26 @@ static int read_endings(struct question *q, const json_t *o)
     return 0;
 }
 
-/* A number, also as a text; else the text of an ending. */
+/* The text of an ending, or its number as a text. "3" may be both, of two endings: refused. */
+static int answer_of_text(json_int_t *answer, const struct question *q, const json_t *endings,
+                          const json_t *v)
+{
+    const char *text = json_string_value(v);
+    const bool is_number = text[strspn(text, "0123456789")] == '\0' && strlen(text) <= 4;
+    const long number = is_number ? strtol(text, NULL, 10) : -1;
+    int said = -1;
+    for (int i = q->n_endings - 1; i >= 0; i--)
+        if (json_equal(json_array_get(endings, (size_t)i), v))
+            said = i;
+    if (said >= 0 && is_number && number < q->n_endings && number != said)
+        return err_set(ERR_FORMAT,
+                       "the right ending is \"%s\", which is the text of ending %d and may be the "
+                       "number of another; as a number it is %s, without quotes",
+                       text, said, text);
+    *answer = said >= 0 ? said : number;
+    return 0;
+}
+
 static int read_answer(struct question *q, const json_t *o)
 {
     static const char *const keys[] = {"label", "answer", "gold", NULL};
@@ -170,14 +189,11 @@ static int read_answer(struct question *q, const json_t *o)
         return err_set(ERR_FORMAT,
                        "it does not say which ending is right, expected label, answer or gold");
     json_int_t answer = json_is_integer(v) ? json_integer_value(v) : -1;
-    if (json_is_string(v)) {
-        const char *text = json_string_value(v);
-        if (text[strspn(text, "0123456789")] == '\0')
-            answer = strlen(text) > 4 ? -1 : strtol(text, NULL, 10);
-        list = list == NULL ? json_object_get(o, "choices") : list;
-        for (int i = 0; i < q->n_endings && answer < 0; i++)
-            answer = json_equal(json_array_get(list, (size_t)i), v) ? i : -1;
-    }
+    if (list == NULL)
+        list = json_object_get(o, "choices");
+    int rc = json_is_string(v) ? answer_of_text(&answer, q, list, v) : 0;
+    if (rc != 0)
+        return rc;
     if (answer < 0 || answer >= q->n_endings)
         return err_set(ERR_RANGE, "the right ending is %s, must be 0 to %d",
                        json_shown(shown, sizeof shown, v), q->n_endings - 1);

@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/sha256.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,6 +31,24 @@ static json_t *path_value(const char *path)
     free(here);
     free(whole);
     return value;
+}
+
+/* What a file had in it, NULL: it is none that can be read once more. */
+static json_t *contents_value(const char *path)
+{
+    char hex[SHA256_HEX] = "";
+    struct sha256_progress silent = {.ignores_interrupt = true};
+    struct sha256 h = {0};
+    struct file f;
+    if (file_open(&f, path) != 0) {
+        err_clear();
+        return NULL;
+    }
+    if (sha256_init(&h) == 0 && sha256_add_file(&h, &f, &silent) == 0)
+        sha256_end_hex(&h, hex);
+    sha256_release(&h);
+    file_close(&f);
+    return *hex == '\0' ? NULL : json_string(hex);
 }
 
 static json_t *number_value(double x)
@@ -97,12 +116,13 @@ json_t *eval_record(const struct eval_result *r, struct model *m, struct model *
     int rc = o == NULL ? -1 : json_object_set_new(o, "date", date_value());
     if (rc == 0 && (o = add_model(o, m, r->precision)) != NULL) {
         json_t *rest = json_pack(
-            "{s:s, s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:b}", "evaluation",
-            r->name, "definition", r->definition, "file", path_value(r->path), "settings",
-            config_value(r->name, &r->config), "figures", figures_value(r), "unit", r->unit, "done",
-            (json_int_t)r->done, "total", (json_int_t)r->total, "left_out", (json_int_t)r->left_out,
-            "targets", (json_int_t)r->targets, "tokens", (json_int_t)r->tokens, "seconds",
-            r->seconds, "partial", r->partial);
+            "{s:s, s:s, s:o, s:o*, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:b}", "evaluation",
+            r->name, "definition", r->definition, "file", path_value(r->path), "sha256",
+            contents_value(r->path), "settings", config_value(r->name, &r->config), "figures",
+            figures_value(r), "unit", r->unit, "done", (json_int_t)r->done, "total",
+            (json_int_t)r->total, "left_out", (json_int_t)r->left_out, "targets",
+            (json_int_t)r->targets, "tokens", (json_int_t)r->tokens, "seconds", r->seconds,
+            "partial", r->partial);
         rc = rest == NULL ? -1 : json_object_update(o, rest);
         json_decref(rest);
         if (rc == 0 && other != NULL)

@@ -9,10 +9,10 @@
 
 /*
  * {"date", "model", "source", "fingerprint", "dtype", "changed", "evaluation", "definition",
- * "file", "settings": {...}, "figures": {NAME: {"text", "value", "error"}, ...}, "unit", "done",
- * "total", "left_out", "targets", "tokens", "seconds", "partial"}; and "other" with the first five
- * of the model compared with, where there is one. NaN and infinite numbers are left out. NULL:
- * no memory, or the weights cannot be read; err_last() is set.
+ * "file", "sha256", "settings": {...}, "figures": {NAME: {"text", "value", "error"}, ...}, "unit",
+ * "done", "total", "left_out", "targets", "tokens", "seconds", "partial"}; and "other" with the
+ * first five of the model compared with, where there is one. sha256: of a regular file. NaN and
+ * infinite numbers are left out. NULL: no memory, or the weights cannot be read; err_last() is set.
  */
 json_t *eval_record(const struct eval_result *r, struct model *m, struct model *other);
 

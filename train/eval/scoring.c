@@ -6,6 +6,7 @@
 #include "model/base/mem.h"
 #include "model/base/xxh64.h"
 #include "model/gpt2_vocab.h"
+#include "train/data/text_whole.h"
 #include "train/parallel/world.h"
 
 #include <stdio.h>
@@ -36,7 +37,7 @@ size_t eval_limited(const struct evaluation *ev, size_t n)
 int eval_read_text(const struct evaluation *ev, struct buf *out)
 {
     char shown[256];
-    int rc = file_read_all(out, ev->path, (uint64_t)1 << 30);
+    int rc = text_whole_read(out, ev->path, (uint64_t)1 << 30);
     for (size_t at = 0; rc == 0 && at < out->n;) {
         utf8proc_int32_t c;
         utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)out->data + at,

@@ -13,6 +13,7 @@
 #include "train/eval/token_sums.h"
 #include "train/eval/windows.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,7 +88,7 @@ int eval_dataset(struct evaluation *ev, const struct dataset *d)
                  (unsigned long long)d->n_documents, d->n_documents == 1 ? "" : "s");
         rc = eval_score(ev, list, n, token_sums_take, &sums);
         if (rc == 0) {
-            token_sums_add_loss(&sums, r);
+            token_sums_add_loss(&sums, r, INFINITY);
             token_sums_add_bytes(&sums, r);
             token_sums_add_accuracy(&sums, r);
         }

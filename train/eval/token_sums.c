@@ -23,17 +23,17 @@ void token_sums_take(void *sums, size_t i, const struct score *scores)
 }
 
 void token_sums_add_perplexity(struct eval_result *r, const char *name, const char *text,
-                               double loss, double error, const char *format)
+                               double loss, double error, double most, const char *format)
 {
-    double perplexity = exp(loss > 20 ? 20 : loss);
-    eval_figure_add(r, name, text, perplexity, loss < 20 ? perplexity * error : NAN, format);
+    double perplexity = exp(loss > most ? most : loss);
+    eval_figure_add(r, name, text, perplexity, loss <= most ? perplexity * error : NAN, format);
 }
 
-void token_sums_add_loss(const struct token_sums *s, struct eval_result *r)
+void token_sums_add_loss(const struct token_sums *s, struct eval_result *r, double most)
 {
     double loss = eval_mean_value(&s->loss), error = eval_mean_error(&s->loss);
     eval_figure_add(r, "loss", "loss", loss, error, "%.4f");
-    token_sums_add_perplexity(r, "perplexity", "perplexity", loss, error, "%.2f");
+    token_sums_add_perplexity(r, "perplexity", "perplexity", loss, error, most, "%.2f");
 }
 
 void token_sums_add_bytes(const struct token_sums *s, struct eval_result *r)

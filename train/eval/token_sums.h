@@ -15,14 +15,13 @@ struct token_sums {
 
 /* Takes a passage's scores: eval_score's f, with the sums as user. */
 void token_sums_take(void *sums, size_t i, const struct score *scores);
-/* "loss" and "perplexity". */
-void token_sums_add_loss(const struct token_sums *s, struct eval_result *r);
+/* "loss" and "perplexity", of a loss of at most so much. */
+void token_sums_add_loss(const struct token_sums *s, struct eval_result *r, double most);
 /* "loss_per_byte", "perplexity_per_byte" and "bits_per_byte"; nothing where bytes are unknown. */
 void token_sums_add_bytes(const struct token_sums *s, struct eval_result *r);
 void token_sums_add_accuracy(const struct token_sums *s, struct eval_result *r);
-/* exp(min(20, loss)), as Megatron-LM has it; where that is exp(20), without an error. format: as
- * of eval_figure. */
+/* exp(min(most, loss)); where it is cut, without an error. format: as of eval_figure. */
 void token_sums_add_perplexity(struct eval_result *r, const char *name, const char *text,
-                               double loss, double error, const char *format);
+                               double loss, double error, double most, const char *format);
 
 #endif

@@ -57,6 +57,36 @@ int csv_field(struct buf *out, const char *record, size_t n, char separator, int
     return rc;
 }
 
+/* How many fields of a record there are up to the last that has text. */
+static int count_fields(const char *record, size_t n, char separator)
+{
+    enum csv_place at = BEGIN;
+    int field = 0, filled = 0;
+    while (n > 0 && (record[n - 1] == '\n' || record[n - 1] == '\r'))
+        n--;
+    for (size_t i = 0; i < n; i++) {
+        const enum csv_place before = at;
+        at = csv_step(at, record[i], separator);
+        field += at == BEGIN;
+        if (at == PLAIN || (at == QUOTED && before != BEGIN))
+            filled = field + 1;
+    }
+    return filled;
+}
+
+static int check_fields(const struct csv *c, const struct text_reader *r, const char *record,
+                        size_t n)
+{
+    const int fields = count_fields(record, n, c->separator);
+    if (fields <= c->columns)
+        return 0;
+    return err_set(ERR_FORMAT,
+                   "%s record %" PRIu64 " has %d fields, and the first record names %d: a text "
+                   "with a %s in it stands in quotes",
+                   r->stream.name, c->records, fields, c->columns,
+                   c->separator == '\t' ? "tab" : (char[]){c->separator, '\0'});
+}
+
 static void begin_csv(struct text_reader *r, void *state)
 {
     (void)r;
@@ -112,6 +142,7 @@ static int find_column(struct csv *c, const struct text_reader *r, const char *r
     }
     const long number = strtol(c->column, &end, 10);
     c->separator = best.separator;
+    c->columns = best.columns;
     c->wanted = best.named >= 0                                               ? best.named
                 : *end == '\0' && number >= 1 && number <= (long)best.columns ? (int)number - 1
                                                                               : -1;
@@ -143,8 +174,10 @@ static int next_csv(struct text_reader *r, void *state, struct buf *out, bool *e
         if (open)
             return err_set(ERR_FORMAT, "%s record %" PRIu64 ": its quotes are not closed",
                            r->stream.name, c->records);
-        rc = c->wanted < 0 ? find_column(c, r, record, n)
-                           : csv_field(out, record, n, c->separator, c->wanted, &there);
+        if (c->wanted < 0)
+            rc = find_column(c, r, record, n);
+        else if ((rc = check_fields(c, r, record, n)) == 0)
+            rc = csv_field(out, record, n, c->separator, c->wanted, &there);
         r->used += n;
         *got = out->n > 0;
         if (rc != 0)

@@ -4,7 +4,9 @@
  * The texts of a column of CSV (RFC 4180): fields between commas, or what else a header has between
  * its names (; | or tabs, as always in .tsv files), in quotes
  * where they have commas, quotes (doubled) or line breaks. A quote inside of a field that begins
- * without one is a character like others (6" nails). The first record names the columns.
+ * without one is a character like others (6" nails). The first record names the columns. A record
+ * with text in more is refused: its commas are not all between fields. One with fewer has no text
+ * in those at its end, as spreadsheets write them.
  */
 #include "train/data/text_reader.h"
 
@@ -13,6 +15,7 @@ struct csv {
     char given;         /* '\t' of .tsv files; 0: the first record says it */
     char separator;     /* of the text in progress */
     int wanted;         /* the column's place, from 0; -1: the names were not read yet */
+    int columns;        /* that have names */
     uint64_t records;
     struct text_splitter splitter;
 };

@@ -103,11 +103,29 @@ static int choose_eval(struct eval_request *w, const struct call *c)
     return 0;
 }
 
-static int check_eval_options(const struct repl *r, const struct eval *e)
+/* Settings of the session that it does not read, where they were given for this command. */
+static int check_eval_settings(const struct repl *r, const struct eval *e, bool shell)
+{
+    const struct setting *const rows[] = {OPTION(eval.seq_length), OPTION(eval.overlap),
+                                          OPTION(eval.last_n), OPTION(eval.detokenize)};
+    char dashed[64];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const enum origin origin = settings_store_origin(&r->options.store, rows[i]);
+        const bool given = origin == ORIGIN_CALL || (shell && origin == ORIGIN_COMMAND_LINE);
+        if (!given || strstr(e->settings, rows[i]->name) != NULL)
+            continue;
+        option_dashed(dashed, sizeof dashed, rows[i]->name);
+        return err_set(ERR_UNSUPPORTED, "eval %s does not take %s", e->name, dashed);
+    }
+    return 0;
+}
+
+static int check_eval_options(const struct repl *r, const struct eval *e, bool shell)
 {
     char name[64];
     snprintf(name, sizeof name, "eval %s", e->name);
-    return command_check_options(r, name, e->options);
+    const int rc = command_check_options(r, name, e->options);
+    return rc == 0 ? check_eval_settings(r, e, shell) : rc;
 }
 
 /* The model to compare with, beside the one in memory. */
@@ -318,6 +336,6 @@ int cmd_eval(struct repl *r, const struct call *c)
         return world_rank() == 0 ? use_history(r, c) : 0;
     int rc = choose_eval(&w, c);
     if (rc == 0)
-        rc = check_eval_options(r, w.eval);
+        rc = check_eval_options(r, w.eval, c->shell);
     return rc == 0 ? measure_model(r, &w) : rc;
 }

@@ -105,6 +105,12 @@ beside=$("$PRATTLE" eval history anew.jsonl)
 is "a file that was written anew is another" "[1] [2]" "$(grep -o '^lambada \[[0-9]\]' <<<"$beside" | cut -d ' ' -f 2 | xargs)"
 has "  and is told by what it had in it" "; of the file whose SHA-256 begins with $(sha256sum <"$TMPDIR/anew.jsonl" | cut -c 1-8)" "$beside"
 
+is "a setting that an evaluation does not read is refused" "eval text does not take --overlap
+eval kl does not take --last-n
+eval wikitext does not take --last-n
+eval choice does not take --seq-length
+eval lambada does not take --detokenize" "$(measure text $own/wiki.txt --overlap 4; measure kl $MODEL $own/wiki.txt --last-n 3
+    measure wikitext $own/wiki.txt --last-n 8; measure choice $own/wiki.txt --seq-length 8; measure lambada $own/lambada.jsonl --no-detokenize)"
 # kl reads documents as training does, whatever they are in.
 printf 'The sea is wide.<|endoftext|>And the sky is blue.' >"$TMPDIR/two.txt"
 printf '{"text": "The sea is wide."}\n{"text": "And the sky is blue."}\n' >"$TMPDIR/two.jsonl"

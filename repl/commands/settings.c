@@ -215,6 +215,17 @@ static const char *skip_quoted(const char *p)
     return *at == *p ? at : p;
 }
 
+/* Whether text [n] goes on behind what its first quotes enclose: a list without a comma, and any
+ * text with what is another setting. */
+static bool goes_on_behind_quotes(const struct setting *o, const char *text, size_t n)
+{
+    if (n < 2 || (*text != '"' && *text != '\''))
+        return false;
+    const char *end = skip_quoted(text);
+    const char *rest = end + 1 + strspn(end + 1, " \t\n");
+    return end > text && rest < text + n && *rest != ',' && (o->texts || names_another(end));
+}
+
 /* text [n] as the setting takes it: without quotes around all of it, or around words of a list. */
 static int take_value(char **out, const struct setting *o, const char *text, size_t n)
 {
@@ -224,6 +235,11 @@ static int take_value(char **out, const struct setting *o, const char *text, siz
         return err_wrap("%s", o->name);
     if (*out != NULL)
         return 0;
+    if (goes_on_behind_quotes(o, text, n))
+        return err_set(ERR_RANGE,
+                       "%s: its text ends at the quotes, and more follows; several settings at "
+                       "once: `:set NAME=VALUE NAME=VALUE`",
+                       o->name);
     const bool quoted = n >= 2 && (*text == '"' || *text == '\'') && text[n - 1] == *text;
     if (quoted && (!o->texts || skip_quoted(text) == text + n - 1))
         text++, n -= 2;
@@ -363,14 +379,29 @@ int cmd_set(struct repl *r, const struct call *c)
     return rc;
 }
 
-/* Undo all that :set changed, and say what that is. The model stays that which is loaded. */
-static int reset_settings(struct repl *r)
+static bool is_of_group(const struct setting *o, const char *group)
+{
+    return o->group != NULL && strcasecmp(o->group, group) == 0;
+}
+
+static bool group_is_there(const char *name)
+{
+    const struct setting *o;
+    for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++)
+        if (is_of_group(o, name))
+            return true;
+    return false;
+}
+
+/* Undo all that :set changed, of a group or (NULL) of all, and say what that is. The model stays
+ * that which is loaded. */
+static int reset_settings(struct repl *r, const char *group)
 {
     struct buf names = {0}, later = {0};
     const struct setting *o;
     int rc = 0;
     for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL && rc == 0; i++) {
-        if (o == OPTION(device.model) ||
+        if (o == OPTION(device.model) || (group != NULL && !is_of_group(o, group)) ||
             settings_store_text(&r->options.store, ORIGIN_SET, o) == NULL)
             continue;
         rc = options_set(&r->options, o, ORIGIN_SET, NULL);
@@ -396,21 +427,24 @@ static int reset_setting(struct repl *r, const char *name)
     const struct setting *o = find_called(r, name, strlen(name), false, &rc);
     if (o == NULL)
         return rc;
+    const struct setting *meant =
+        o->type == SETTING_SHORTHAND ? settings_table_find(&options_table, o->shorthand_for) : o;
     if (o == OPTION(device.model))
         return err_set(ERR_RANGE, "model stays as it is; `:load PATH` loads another");
     if ((rc = options_set(&r->options, o, ORIGIN_SET, NULL)) == 0)
         rc = apply_change(r, o);
     if (rc == 0)
-        show_setting(r, o);
+        show_setting(r, meant);
     return rc;
 }
 
 int cmd_reset(struct repl *r, const struct call *c)
 {
     if (c->n == 0)
-        return reset_settings(r);
+        return reset_settings(r, NULL);
     if (strcmp(c->words[0], "text") != 0)
-        return reset_setting(r, c->words[0]);
+        return group_is_there(c->words[0]) ? reset_settings(r, c->words[0])
+                                           : reset_setting(r, c->words[0]);
     repl_forget(r);
     wrap_say(stdout, term_dim(stdout), "[new text]");
     return 0;

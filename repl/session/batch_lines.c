@@ -363,6 +363,19 @@ static int share_lines(struct lines *l, struct settings *s)
     return world_agree(rc == 0 ? batch_ranks_open(&l->ranks, write_output, l) : rc);
 }
 
+static void report_stopped(struct repl *r, long written)
+{
+    const char *s = written == 1 ? "" : "s";
+    char text[96];
+    snprintf(text, sizeof text, "the answers to %ld line%s are whole, those begun are left out",
+             written, s);
+    if (r->interactive)
+        repl_say_stopped(r, text);
+    else
+        wrap_say(stderr, "", "[stopped after the answers to %ld line%s; those begun are left out]",
+                 written, s);
+}
+
 /* Settings of a whole batch: one seed for all of its lines. */
 static int run_batch(struct repl *r, struct lines *l, const struct settings *s)
 {
@@ -396,11 +409,18 @@ static int run_batch(struct repl *r, struct lines *l, const struct settings *s)
     if (rc == 0)
         show_figures(s, &stats);
     if (rc == ERR_INTERRUPTED && l->cut)
-        wrap_say(stderr, "", "[stopped after the answers to %ld line%s; those begun are left out]",
-                 l->written, l->written == 1 ? "" : "s");
+        report_stopped(r, l->written);
     if (rc == 0 && l->failures > 0)
         rc = err_set(ERR_FORMAT, "%ld of %ld lines could not be answered", l->failures, l->line);
     return rc;
+}
+
+/* At the prompt, where nothing else would show. */
+static void report_written(const char *path, long answered)
+{
+    char text[64];
+    snprintf(text, sizeof text, ": the answers to %ld line%s", answered, answered == 1 ? "" : "s");
+    wrap_wrote(path, text);
 }
 
 /* What could be answered is kept, as it would be on standard output; an old file is replaced only
@@ -424,6 +444,8 @@ static int keep_answers(const struct lines *l, int rc)
         wrap_say(stderr, "", "[%s is as it was; the answers that there are went to %s]", old, new);
     else if (*old != '\0')
         wrap_say(stderr, "", "[%s is as it was]", old);
+    else if (keep && kept == 0 && l->repl->interactive)
+        report_written(new, l->written - l->failures);
     return rc == 0 ? kept : rc;
 }
 

@@ -44,7 +44,10 @@ int cmd_undo(struct repl *r, const struct call *c)
 {
     (void)c;
     if (r->n_turns == 0)
-        return err_set(ERR_MISSING, "there is nothing to undo");
+        return err_set(ERR_MISSING,
+                       r->sequence.ids.n == 0
+                           ? "there is nothing to undo"
+                           : "no step before this is known; `:reset text` starts a new text");
     struct turn *t = &r->turns[r->n_turns - 1];
     size_t n;
     const token_id *prompt = turn_prompt(t, &r->sequence.ids, &n);

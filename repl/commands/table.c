@@ -211,7 +211,7 @@ const struct command command_table[] = {
 {.name = "session", .group = "Session", .arguments = "save|load FILE", .min_words = 2, .max_words = 2, .flags = IN_REPL | NEEDS_MODEL, .completes = "save load then path",
  .options = "force", .run = cmd_session,
  .summary = "save or load text, settings and cache",
- .help = "Save the text, the settings and the cache of keys and values to FILE, or load them.",
+ .help = "Save the text, the settings and the cache of keys and values to FILE, or load them; of the steps that :undo takes back, the last.",
  .examples = "session save story.session\nsession load story.session",
  .related = "save"},
 {.name = "history", .group = "Session", .arguments = "[N]", .max_words = 1, .flags = IN_REPL | MINOR | LISTS, .run = cmd_history,

@@ -161,11 +161,15 @@ static int refuse_run(const char *path, int n)
                        "%s is the folder of a run that has saved no checkpoint yet; train it until "
                        "it has saved one",
                        shown);
-    return err_set(
-        ERR_MISSING,
-        "none of the %d checkpoint%s in %s is whole; train it once more, or name another "
-        "model",
-        n, n == 1 ? "" : "s", shown);
+    if (n == 1)
+        return err_set(ERR_MISSING,
+                       "the one checkpoint in %s is not whole; train it once more, or name another "
+                       "model",
+                       shown);
+    return err_set(ERR_MISSING,
+                   "none of the %d checkpoints in %s is whole; train it once more, or name another "
+                   "model",
+                   n, shown);
 }
 
 /* The newest whole checkpoint, and its *step. */

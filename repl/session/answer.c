@@ -173,7 +173,7 @@ static int begin_turn(struct repl *r, struct turn **out, struct prompt *p, bool 
     const struct settings *s = &r->options.settings;
     if (rc == 0 && !r->interactive)
         rc = answer_check_form(&s->batch);
-    if (rc == 0)
+    if (rc == 0 && !r->interactive) /* at the prompt an answer is not only for its file */
         rc = answer_check_samples(s);
     if (rc == 0)
         rc = options_check_answers(&r->options, progress_warn);

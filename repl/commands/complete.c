@@ -9,6 +9,7 @@
 #include "train/data/published.h"
 #include "weights/hub/cached.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -33,10 +34,23 @@ static void offer_settings(struct completion *out)
 }
 
 /* Whether the option is the command's, or of the group of settings that is named after it. */
+/* Whether the command's help has the option in it. */
+static bool help_names(const struct command *c, const char *option)
+{
+    const size_t n = strlen(option);
+    for (const char *at = c->help; (at = strstr(at, option)) != NULL; at += n)
+        if (at[n] != '-' && !isalnum((unsigned char)at[n]))
+            return true;
+    return false;
+}
+
 static bool is_own_option(const struct command *c, const struct setting *o)
 {
+    char name[64];
+    option_dashed(name, sizeof name, o->name);
     return o->call_only ? command_takes(c, o->name)
-                        : strncasecmp(o->group, c->name, strlen(c->name)) == 0;
+                        : strncasecmp(o->group, c->name, strlen(c->name)) == 0 ||
+                              help_names(c, name);
 }
 
 /* Of a command that has its own, all others only once their first letter is there. */

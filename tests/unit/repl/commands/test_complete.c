@@ -45,6 +45,8 @@ static void tab_offers_what_fits(void **state)
     offers(":load ", "", "", &paths);
     assert_true(paths);
     assert_true(offers(":save x ", "--", "--force", NULL));
+    assert_true(offers(":save x ", "--", "--dtype", NULL));
+    assert_false(offers(":save x ", "--", "--draw", NULL));
     assert_false(offers(":load x ", "--", "--force", NULL));
     /* The command's own options first, the others by their letters. */
     assert_true(offers(":eval wikitext ", "--", "--limit", NULL));

@@ -162,10 +162,11 @@ static int refuse_run(const char *path, int n)
                        "it has saved one",
                        shown);
     if (n == 1)
-        return err_set(ERR_MISSING,
-                       "the one checkpoint in %s is not whole; train it once more, or name another "
-                       "model",
-                       shown);
+        return err_set(
+            ERR_MISSING,
+            "the only checkpoint in %s is not whole; train it once more, or name another "
+            "model",
+            shown);
     return err_set(ERR_MISSING,
                    "none of the %d checkpoints in %s is whole; train it once more, or name another "
                    "model",

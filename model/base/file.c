@@ -323,29 +323,38 @@ int file_sync_parent(const char *path)
     return rc;
 }
 
-/* Those of the file that is replaced, or of any new one. */
+/* Those of the file that is replaced, or of any new one. Where the group cannot be the same, this
+ * one may what others might. */
 static int set_permissions(const struct file_writer *w)
 {
     struct stat st;
-    mode_t mask = umask(0);
+    mode_t mask = umask(0), mode = w->mode;
     umask(mask);
-    /* Only root may give a file away; to others it is theirs. */
     if (w->replaces && fstat(w->fd, &st) == 0 && (st.st_uid != w->owner || st.st_gid != w->group) &&
-        fchown(w->fd, w->owner, w->group) != 0 && errno != EPERM)
-        return file_error("write", w->path);
-    return fchmod(w->fd, w->replaces ? w->mode : 0666 & ~mask) == 0 ? 0
-                                                                    : file_error("write", w->path);
+        fchown(w->fd, w->owner, w->group) != 0 && st.st_gid != w->group &&
+        fchown(w->fd, (uid_t)-1, w->group) != 0)
+        mode = (mode & 0707) | (mode & 07) << 3;
+    return fchmod(w->fd, w->replaces ? mode : 0666 & ~mask) == 0 ? 0 : file_error("write", w->path);
 }
 
 int file_divert(struct file_writer *w, const char *ending)
 {
-    char *path = mem_sprintf("%s%s", w->path, ending);
+    const char *slash = strrchr(w->path, '/');
+    const int folder = slash == NULL ? 0 : (int)(slash + 1 - w->path);
+    char *path = mem_sprintf("%.*s%.*s%s", folder, w->path, NAME_MAX - (int)strlen(ending),
+                             w->path + folder, ending);
     if (path == NULL)
         return ERR_NOMEM;
-    mem_free(w->path);
-    w->path = path;
-    w->force = true;
-    return 0;
+    const bool taken = file_exists(path);
+    if (!taken) {
+        mem_free(w->path);
+        w->path = path;
+        w->force = false;
+        return 0;
+    }
+    const int rc = file_refuse(ERR_EXISTS, path, "exists already");
+    mem_free(path);
+    return rc;
 }
 
 int file_commit(struct file_writer *w)
@@ -449,6 +458,9 @@ int file_check_append(const char *path)
 {
     char copy[PATH_MAX];
     int fd;
+    const size_t n = strlen(path);
+    if (n > 0 && path[n - 1] == '/')
+        return file_refuse(ERR_FORMAT, path, kind_name(S_IFDIR));
     if (file_exists(path)) {
         int rc = open_append(&fd, path, 0);
         if (rc == 0)

@@ -70,8 +70,8 @@ int file_write(struct file_writer *w, const void *bytes, size_t n);
 int file_patch(struct file_writer *w, uint64_t offset, const void *bytes, size_t n);
 int file_reread(struct file_writer *w, void *dst, uint64_t offset, size_t n);
 int file_commit(struct file_writer *w);
-/* Let the file be PATH + ending instead, in the place of any that is there. Before file_commit, not
- * of a pipe or a device. */
+/* Let the file be PATH + ending instead, PATH's name cut where it is too long. ERR_EXISTS: there is
+ * one. Before file_commit, not of a pipe or a device. */
 int file_divert(struct file_writer *w, const char *ending);
 /* All of these at once: n bytes become the file at path. */
 int file_write_whole(const char *path, const void *bytes, size_t n, bool force);

@@ -5,6 +5,8 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "repl/session/batch_lines.h"
+#include "repl/terminal/term.h"
+#include "repl/terminal/wrap.h"
 #include "train/parallel/world.h"
 
 #include <string.h>
@@ -31,6 +33,9 @@ int cmd_batch(struct repl *r, const struct call *c)
     const bool piped = is_stream(c, 0), to_file = c->n > 1 && !is_stream(c, 1);
     int prompts = piped ? STDIN_FILENO : -1;
     char *in = file_expand(c->words[0]), *out = to_file ? file_expand(c->words[1]) : NULL;
+    if (piped && isatty(STDIN_FILENO) == 1)
+        wrap_say(stderr, term_dim(stderr),
+                 "[the prompts are read from the terminal; Ctrl-D on an empty line ends them]");
     int rc = in == NULL || (to_file && out == NULL) ? ERR_NOMEM : 0;
     if (rc == 0 && !piped && to_file)
         rc = refuse_same(in, out);

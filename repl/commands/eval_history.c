@@ -52,11 +52,11 @@ static json_int_t record_limit(const json_t *record)
     return json_integer_value(json_object_get(json_object_get(record, "settings"), "limit"));
 }
 
-/* The file may have been written anew; of old records, and of folders, that is not known. */
+/* The file may have been written anew; of folders, large files and old records that is not known,
+ * which is a case of its own. */
 static bool same_contents(const json_t *a, const json_t *b)
 {
-    const char *x = record_text(a, "sha256"), *y = record_text(b, "sha256");
-    return *x == '\0' || *y == '\0' || strcmp(x, y) == 0;
+    return strcmp(record_text(a, "sha256"), record_text(b, "sha256")) == 0;
 }
 
 static bool same_question(const json_t *a, const json_t *b)
@@ -339,9 +339,10 @@ static int add_definition(struct buf *line, const struct history_comparison *c, 
         rc = buf_printf(line, "; the first %.*s", (int)strlen(unit) - 1, unit);
     else if (rc == 0 && record_limit(q) > 1)
         rc = buf_printf(line, "; the first %" JSON_INTEGER_FORMAT " %s", record_limit(q), unit);
+    const char *sum = record_text(q, "sha256");
     if (rc == 0 && differs_in_contents(c, q))
-        rc = buf_printf(line, "; of the file whose SHA-256 begins with %.8s",
-                        record_text(q, "sha256"));
+        rc = *sum == '\0' ? buf_str(line, "; what the file had in it was not recorded")
+                          : buf_printf(line, "; of the file whose SHA-256 begins with %.8s", sum);
     buf_release(&file);
     return rc;
 }

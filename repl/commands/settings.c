@@ -17,6 +17,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { MOST_GROUPS = 32, GROUP_WORD = 32 };
 
@@ -215,15 +216,19 @@ static const char *skip_quoted(const char *p)
     return *at == *p ? at : p;
 }
 
-/* Whether text [n] goes on behind what its first quotes enclose: a list without a comma, and any
- * text with what is another setting. */
+/* Whether text [n] goes on behind quotes that close, without a comma: of a list, and of any text
+ * with what is another setting. */
 static bool goes_on_behind_quotes(const struct setting *o, const char *text, size_t n)
 {
-    if (n < 2 || (*text != '"' && *text != '\''))
-        return false;
-    const char *end = skip_quoted(text);
-    const char *rest = end + 1 + strspn(end + 1, " \t\n");
-    return end > text && rest < text + n && *rest != ',' && (o->texts || names_another(end));
+    for (const char *p = text; p < text + n && (*p == '"' || *p == '\'');) {
+        const char *end = skip_quoted(p), *rest = end + 1 + strspn(end + 1, " \t\n");
+        if (end == p || rest >= text + n)
+            return false;
+        if (*rest != ',' || !o->texts)
+            return o->texts || names_another(end);
+        p = rest + 1 + strspn(rest + 1, " \t\n");
+    }
+    return false;
 }
 
 /* text [n] as the setting takes it: without quotes around all of it, or around words of a list. */
@@ -411,9 +416,11 @@ static int reset_settings(struct repl *r, const char *group)
             rc = buf_printf(&later, "%s%s", later.n > 0 ? ", " : "", o->name);
     }
     switch_screen(r);
-    if (rc == 0)
-        wrap_say(stdout, term_dim(stdout),
-                 names.n > 0 ? "[reset: %s%s%s]" : "[:set has changed nothing]", buf_text(&names),
+    if (rc == 0 && names.n == 0)
+        wrap_say(stdout, term_dim(stdout), "[:set has changed nothing%s%s]",
+                 group == NULL ? "" : " of the group ", group == NULL ? "" : group);
+    else if (rc == 0)
+        wrap_say(stdout, term_dim(stdout), "[reset: %s%s%s]", buf_text(&names),
                  later.n > 0 ? "; at the next :load: " : "", buf_text(&later));
     buf_release(&names);
     buf_release(&later);
@@ -442,7 +449,7 @@ int cmd_reset(struct repl *r, const struct call *c)
 {
     if (c->n == 0)
         return reset_settings(r, NULL);
-    if (strcmp(c->words[0], "text") != 0)
+    if (strcasecmp(c->words[0], "text") != 0) /* of which there is a group too */
         return group_is_there(c->words[0]) ? reset_settings(r, c->words[0])
                                            : reset_setting(r, c->words[0]);
     repl_forget(r);

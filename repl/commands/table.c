@@ -56,7 +56,7 @@ const struct command command_table[] = {
  .options = "force", .run = cmd_batch,
  .summary = "answer each line of a file",
  .help = "Answer each line of FILE as a prompt, one line per answer, and write the answers to OUT. "
-         "Piped prompts are answered the same way; - for FILE or OUT is the pipe. The setting jsonl reads and writes JSON lines.",
+         "Piped prompts are answered the same way; in the shell - for FILE or OUT is the pipe. The setting jsonl reads and writes JSON lines.",
  .examples = "batch prompts.txt answers.txt\nbatch prompts.jsonl answers.jsonl --jsonl",
  .related = "generate"},
 

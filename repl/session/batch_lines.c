@@ -415,12 +415,48 @@ static int run_batch(struct repl *r, struct lines *l, const struct settings *s)
     return rc;
 }
 
-/* At the prompt, where nothing else would show. */
-static void report_written(const char *path, long answered)
+/* At the prompt, where nothing else would show, it says so. */
+static int commit_answers(const struct lines *l)
 {
-    char text[64];
+    const long answered = l->written - l->failures;
+    char text[64], path[NAME_BYTES];
+    file_show(path, sizeof path, l->file->path);
     snprintf(text, sizeof text, ": the answers to %ld line%s", answered, answered == 1 ? "" : "s");
-    wrap_wrote(path, text);
+    const int rc = file_commit(l->file);
+    if (rc == 0 && l->repl->interactive)
+        wrap_wrote(path, text);
+    return rc;
+}
+
+/* Beside OUT, under a name that nothing has: OUT.partial, OUT.partial-2, ... */
+static int commit_partial(struct file_writer *file, char shown[NAME_BYTES])
+{
+    enum { MOST = 100 };
+    char ending[24] = ".partial";
+    int rc = file_divert(file, ending);
+    for (int i = 2; rc == ERR_EXISTS && i < MOST; i++) {
+        snprintf(ending, sizeof ending, ".partial-%d", i);
+        rc = file_divert(file, ending);
+    }
+    file_show(shown, NAME_BYTES, file->path);
+    return rc == 0 ? file_commit(file) : rc;
+}
+
+/* An old OUT stays as it was; what there is instead of all is kept beside it. */
+static int keep_beside(const struct lines *l, bool any)
+{
+    char old[NAME_BYTES], new[NAME_BYTES] = "";
+    file_show(old, sizeof old, l->file->path);
+    const int rc = any ? commit_partial(l->file, new) : 0;
+    if (rc != 0) {
+        err_wrap("the answers that there are cannot be kept");
+        progress_warn(err_text());
+    }
+    if (any && rc == 0)
+        wrap_say(stderr, "", "[%s is as it was; the answers that there are went to %s]", old, new);
+    else
+        wrap_say(stderr, "", "[%s is as it was]", old);
+    return rc;
 }
 
 /* What could be answered is kept, as it would be on standard output; an old file is replaced only
@@ -429,23 +465,17 @@ static int keep_answers(const struct lines *l, int rc)
 {
     struct file_writer *file = l->file;
     const bool answered = l->written > l->failures;
-    bool keep = rc == 0 || l->written > 0;
-    char old[NAME_BYTES] = "", new[NAME_BYTES];
+    char *why = rc == 0 ? NULL : mem_strdup(err_text());
     int kept = 0;
-    if (file->replaces && !(l->complete && (answered || l->written == 0))) {
-        file_show(old, sizeof old, file->path);
-        kept = (keep = answered) ? file_divert(file, ".partial") : 0;
-    }
-    file_show(new, sizeof new, file->path);
-    if (keep && kept == 0)
-        kept = file_commit(file);
+    if (file->replaces && !(l->complete && (answered || l->written == 0)))
+        /* JSON says why a line failed, and nothing else does. */
+        kept = keep_beside(l, answered || (l->settings->batch.jsonl && l->written > 0));
+    else if (rc == 0 || l->written > 0)
+        kept = commit_answers(l);
     file_abandon(file);
-    if (*old != '\0' && keep && kept == 0)
-        wrap_say(stderr, "", "[%s is as it was; the answers that there are went to %s]", old, new);
-    else if (*old != '\0')
-        wrap_say(stderr, "", "[%s is as it was]", old);
-    else if (keep && kept == 0 && l->repl->interactive)
-        report_written(new, l->written - l->failures);
+    if (why != NULL)
+        err_set(rc, "%s", why);
+    mem_free(why);
     return rc == 0 ? kept : rc;
 }
 

@@ -340,7 +340,7 @@ static void pass_interrupt(struct launched *l)
     if (++l->interrupts == TO_WAIT) {
         wipe_status(&l->out);
         wrap_say(stderr, term_dim(stderr),
-                 "[it stops, and saves the step; Ctrl-C again gives that up]");
+                 "[it stops, and saves what is done; Ctrl-C again gives that up]");
         return;
     }
     kill(l->pid, SIGCONT); /* one that is stopped would pass on nothing */

@@ -141,7 +141,17 @@ kill -TERM $!; wait $!
 is "where it is interrupted too" "old" "$(cat "$TMPDIR/kept")"
 has "  and it says where the answers went" "kept is as it was; the answers that there are went to $TMPDIR/kept.partial" "$(tr '\n' ' ' <"$TMPDIR/err" | sed 's/  */ /g')"
 is "  which are there" "$(head -n 1 "$TMPDIR/out")" "$(head -n 1 "$TMPDIR/kept.partial")"
-rm "$TMPDIR/many" "$TMPDIR/begun" "$TMPDIR/kept.partial"
+printf '{"promt":"x"}\n' >"$TMPDIR/bad"
+"$PRATTLE" batch "$TMPDIR/bad" "$TMPDIR/kept" --jsonl --model $MODEL $S --force 2>/dev/null
+has "why JSON lines failed is kept" '{"error":"' "$(cat "$TMPDIR/kept.partial-2")"
+is "  beside what is there" "$(head -n 1 "$TMPDIR/out")" "$(head -n 1 "$TMPDIR/kept.partial")"
+rm "$TMPDIR/begun" "$TMPDIR"/kept.partial*
+echo old >"$long"
+"$PRATTLE" batch "$TMPDIR/many" "$long" --model $MODEL $S --force --save-samples "$TMPDIR/begun" 2>/dev/null &
+until [ -s "$TMPDIR/begun" ]; do sleep 0.05; kill -0 $! || break; done
+kill -TERM $!; wait $!
+is "a longest name is cut for what is kept" "$(head -n 1 "$TMPDIR/out")" "$(head -n 1 "${long:0:$((${#long} - 5))}.partial")"
+rm "$TMPDIR/many" "$TMPDIR/begun" "$long" "${long:0:$((${#long} - 5))}.partial"
 
 : >"$TMPDIR/none"
 for form in "" --jsonl; do

@@ -77,7 +77,7 @@ until_there() { for _ in $(seq 600); do [[ "$(cat "$1")" == *"$2"* ]] && break; 
 until_there log begun
 kill -INT $launcher; until_there came saves
 kill -INT $launcher; until_there err again
-is "a second Ctrl-C gives nothing up" "saves [it stops, and saves the step; Ctrl-C again gives that up]" "$(cat came err | tr '\n' ' ' | sed 's/ $//')"
+is "a second Ctrl-C gives nothing up" "saves [it stops, and saves what is done; Ctrl-C again gives that up]" "$(cat came err | tr '\n' ' ' | sed 's/ $//')"
 kill -INT $launcher; until_there came "saves
 saves"
 kill -INT $launcher; wait $launcher

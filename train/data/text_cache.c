@@ -215,6 +215,8 @@ static void sweep_folder(const char *folder)
 /* The path of a set without its endings, its folder made; in fresh memory. */
 static int make_prefix(char **out, const char *key, const struct progress *p)
 {
+    if ((*out = working_shared(key)) != NULL)
+        return 0;
     char *folder = working_folder(p);
     int rc = folder == NULL ? err_last() : 0;
     *out = rc != 0 ? NULL : file_join(folder, key);

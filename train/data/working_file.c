@@ -69,6 +69,22 @@ char *working_folder(const struct progress *p)
     return folder != NULL || err_last() == ERR_NOMEM ? folder : stand_in_folder(p);
 }
 
+char *working_shared(const char *name)
+{
+    char *folder = file_home(HOME_CACHE, "data"), *path = NULL, *sum = NULL;
+    if (folder != NULL && file_is_folder(folder) && access(folder, W_OK | X_OK) != 0 &&
+        (path = file_join(folder, name)) != NULL)
+        sum = mem_sprintf("%s.sha256", path);
+    if (sum == NULL || access(sum, R_OK) != 0) {
+        mem_free(path);
+        path = NULL;
+    }
+    mem_free(sum);
+    mem_free(folder);
+    err_clear();
+    return path;
+}
+
 int working_file_open(struct file *f, const char *folder, const char *name)
 {
     *f = (struct file){.path = (char *)(uintptr_t)name, .fd = file_open_nameless(folder)};

@@ -14,6 +14,9 @@
  * that is begun. NULL: an error was set.
  */
 char *working_folder(const struct progress *p);
+/* The path in the cache folder of a set NAME.sha256 that is there for reading alone, as where
+ * somebody shares one, in fresh memory; NULL: there is none. */
+char *working_shared(const char *name);
 /* Make an empty one in a folder; close it with working_file_close. name: what messages call it,
  * borrowed. ERR_IO. */
 int working_file_open(struct file *f, const char *folder, const char *name);

@@ -33,9 +33,11 @@ static json_t *path_value(const char *path)
     return value;
 }
 
-/* What a file had in it, NULL: it is none that can be read once more. */
+/* What a file had in it, NULL: it is none that can be read once more, or too large to be at once.
+ */
 static json_t *contents_value(const char *path)
 {
+    const uint64_t most = (uint64_t)256 << 20;
     char hex[SHA256_HEX] = "";
     struct sha256_progress silent = {.ignores_interrupt = true};
     struct sha256 h = {0};
@@ -44,7 +46,7 @@ static json_t *contents_value(const char *path)
         err_clear();
         return NULL;
     }
-    if (sha256_init(&h) == 0 && sha256_add_file(&h, &f, &silent) == 0)
+    if (f.bytes <= most && sha256_init(&h) == 0 && sha256_add_file(&h, &f, &silent) == 0)
         sha256_end_hex(&h, hex);
     sha256_release(&h);
     file_close(&f);

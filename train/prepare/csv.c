@@ -68,7 +68,8 @@ static int count_fields(const char *record, size_t n, char separator)
         const enum csv_place before = at;
         at = csv_step(at, record[i], separator);
         field += at == BEGIN;
-        if (at == PLAIN || (at == QUOTED && before != BEGIN))
+        const bool is_text = at == PLAIN || (at == QUOTED && before != BEGIN);
+        if (is_text && record[i] != ' ' && record[i] != '\t')
             filled = field + 1;
     }
     return filled;
@@ -82,7 +83,7 @@ static int check_fields(const struct csv *c, const struct text_reader *r, const 
         return 0;
     return err_set(ERR_FORMAT,
                    "%s record %" PRIu64 " has %d fields, and the first record names %d: a text "
-                   "with a %s in it stands in quotes",
+                   "with a %s in it must stand in quotes",
                    r->stream.name, c->records, fields, c->columns,
                    c->separator == '\t' ? "tab" : (char[]){c->separator, '\0'});
 }

@@ -366,7 +366,7 @@ int checkpoint_open(struct checkpoint *c, const char *path, const struct progres
         progress_note(p, "%s; passed over", err_text());
         if (i == n - 1)
             rc = n == 1
-                     ? err_set(ERR_FORMAT, "the one checkpoint in %s is not whole", shown)
+                     ? err_set(ERR_FORMAT, "the only checkpoint in %s is not whole", shown)
                      : err_set(ERR_FORMAT, "none of the %d checkpoints in %s is whole", n, shown);
     }
     mem_free(steps);

@@ -91,16 +91,18 @@ static void a_file_keeps_its_permissions(void **state)
     assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-/* Of another name the old file stays, whatever has that name goes. */
+/* Of another name the old file stays, and so does whatever has that name. */
 static void a_file_may_be_diverted(void **state)
 {
     (void)state;
     const char *path = scratch_file("whole", "old", 3);
-    const char *part = scratch_file("whole.part", "older", 5);
+    const char *part = scratch_path(scratch_of_process(), "whole.part-2");
+    scratch_file("whole.part", "older", 5);
     struct file_writer w;
     assert_ok(file_create(&w, path, true));
     assert_ok(file_write(&w, "half", 4));
-    assert_ok(file_divert(&w, ".part"));
+    assert_int_equal(file_divert(&w, ".part"), ERR_EXISTS);
+    assert_ok(file_divert(&w, ".part-2"));
     assert_ok(file_commit(&w));
     read_back(path, "old");
     read_back(part, "half");

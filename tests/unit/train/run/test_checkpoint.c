@@ -279,7 +279,7 @@ static void test_none_whole(void **state)
     change(&t.scratch, "state.json", 3, 'f');
     assert_int_equal(checkpoint_open(&c, t.folder.path, NULL), ERR_FORMAT);
     assert_string_equal(scratch_sentence(&t.scratch, err_text()),
-                        "the one checkpoint in DIR/run is not whole");
+                        "the only checkpoint in DIR/run is not whole");
     close_all(&t);
 }
 

@@ -34,12 +34,12 @@ is "of which the first begins" one "$(head -c 3 <<<"$out")"
 is "and which it was" "prattle: line 2: odd: the logits after 14 tokens are NaN or infinite; the weights are damaged, or too large for fp16: --dtype fp32 may help" \
     "$(grep 'line 2' err)"
 out=$(printf '{"prompt": "one"}\n{"prompt": "two three four"}\n{"prompt": "five"}\n' |
-    "$PRATTLE" odd --jsonl -n 2 2>/dev/null)
+    "$PRATTLE" odd --jsonl -n 2 --temperature 0 2>/dev/null)
 is "JSON lines have it as that line's error" 1 "$(grep -c '"error":"odd: the logits after 14 tokens' <<<"$out")"
 is "and answers to the others" 2 "$(grep -c '"finish_reason":"length"' <<<"$out")"
 is "with numbers" 0 "$(grep -c null <<<"$out")"
 out=$(printf '{"prompt": "two three four", "max_new_tokens": 0, "echo": true}\n{"prompt": "one"}\n' |
-    "$PRATTLE" odd --jsonl -n 2 2>/dev/null)
+    "$PRATTLE" odd --jsonl -n 2 --temperature 0 2>/dev/null)
 has "also where the prompt alone is scored" '"error":"odd: the logits after 7 tokens' "$(head -n 1 <<<"$out")"
 has "and the next line has its answer" '"finish_reason":"length"' "$(tail -n 1 <<<"$out")"
 finish

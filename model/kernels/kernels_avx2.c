@@ -317,7 +317,7 @@ LANES void multiply_panels(const enum weight_kind kind, float *acc, const float 
 {
     enum { AHEAD = 1024, AHEAD_Q8 = 4096 };
     const size_t whole = panel_bytes(kind, K);
-    if (hardware_prefetch() && kind != WEIGHTS_Q8) {
+    if (__builtin_cpu_is("znver3") && kind != WEIGHTS_Q8) {
         multiply_turns(kind, acc, x, w, K, panels);
         return;
     }

@@ -164,6 +164,18 @@ int command_check_options(const struct repl *r, const char *name, const char *al
     return 0;
 }
 
+/* An answer's settings are no options of a command that does not answer. In the shell they are
+ * options of the program. */
+static int check_answer_settings(const struct repl *r, const struct command *c)
+{
+    const struct setting *o;
+    for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++)
+        if (o->per_line && !o->draws &&
+            settings_store_origin(&r->options.store, o) == ORIGIN_CALL)
+            return refuse_option(c->name, o);
+    return 0;
+}
+
 int command_usage(const struct call *c, const char *arguments, ...)
 {
     const char *prefix = c->shell ? "prattle " : ":";
@@ -199,6 +211,8 @@ static int run_command(struct repl *r, const struct command *c, const struct cal
     bool fits = (c->flags & TAKES_TEXT) ||
                 (call->n >= c->min_words && (c->max_words < 0 || call->n <= c->max_words));
     int rc = c->flags & TAKES_COMMAND ? 0 : command_check_options(r, call->name, c->options);
+    if (rc == 0 && !(c->flags & (TAKES_COMMAND | ANSWERS)))
+        rc = check_answer_settings(r, c);
     hub_set_offline(r->options.settings.device.offline);
     hub_set_progress(progress_show());
     if (rc == 0 && !fits)

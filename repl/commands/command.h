@@ -25,6 +25,7 @@ enum command_flags {
     NEEDS_TOKENIZER = 8, /* and it has one */
     TAKES_TEXT = 16,     /* text is taken as it is: no quotes, no options in it */
     TAKES_COMMAND = 64,  /* behind its own words is another command, with that one's options */
+    ANSWERS = 512,       /* it answers prompts: settings of an answer mean something to it */
     BY_RANKS = 128,      /* the processes of a launcher do it together; others rank 0 does */
     LISTS = 256, /* a list is what it prints: at the prompt it stops where the screen is full */
     MINOR = 32   /* of the first page of help it has only the name */

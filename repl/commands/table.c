@@ -8,7 +8,7 @@ enum { BOTH = IN_REPL | IN_SHELL };
 
 /* clang-format off */
 const struct command command_table[] = {
-{.name = "regen", .group = "Text", .arguments = "", .flags = IN_REPL | NEEDS_MODEL, .run = cmd_regen,
+{.name = "regen", .group = "Text", .arguments = "", .flags = ANSWERS | IN_REPL | NEEDS_MODEL, .run = cmd_regen,
  .summary = "answer the last prompt again",
  .help = "Answer the last prompt again, with the next random draw of its seed.",
  .related = "undo continue"},
@@ -16,7 +16,7 @@ const struct command command_table[] = {
  .summary = "remove the last prompt and its answer",
  .help = "Remove the last prompt and its answer from the text.",
  .related = "regen reset"},
-{.name = "continue", .group = "Text", .arguments = "", .flags = IN_REPL | NEEDS_MODEL, .run = cmd_continue,
+{.name = "continue", .group = "Text", .arguments = "", .flags = ANSWERS | IN_REPL | NEEDS_MODEL, .run = cmd_continue,
  .summary = "continue the text after the last answer",
  .help = "Continue the text after the last answer. With `:set keep on` every prompt continues the text.",
  .related = "regen undo"},
@@ -52,7 +52,7 @@ const struct command command_table[] = {
          "In the shell print the IDs alone, and without TEXT read standard input.",
  .examples = "tokens My name is",
  .related = "tokenizer logits"},
-{.name = "batch", .group = "Text", .arguments = "FILE [OUT]", .min_words = 1, .max_words = 2, .flags = BOTH | BY_RANKS | NEEDS_MODEL, .completes = "path",
+{.name = "batch", .group = "Text", .arguments = "FILE [OUT]", .min_words = 1, .max_words = 2, .flags = ANSWERS | BOTH | BY_RANKS | NEEDS_MODEL, .completes = "path",
  .options = "force", .run = cmd_batch,
  .summary = "answer each line of a file",
  .help = "Answer each line of FILE as a prompt, one line per answer, and write the answers to OUT. "
@@ -114,7 +114,7 @@ const struct command command_table[] = {
  .examples = "cache\ncache clear\ncache clear gpt2",
  .related = "load model devices"},
 
-{.name = "train", .group = "Training", .arguments = "CONFIG [KEY=VALUE ...]|show|status [FOLDER]|resume [FOLDER]", .min_words = 1, .max_words = -1, .flags = BOTH | BY_RANKS,
+{.name = "train", .group = "Training", .arguments = "CONFIG [KEY=VALUE ...]|show|status [FOLDER]|resume [FOLDER]", .min_words = 1, .max_words = -1, .flags = ANSWERS | BOTH | BY_RANKS,
  .completes = "show status resume preset path then run_setting path ; show preset path run_setting ; status path", .options = "plan", .run = cmd_train,
  .summary = "train or fine-tune the model",
  .help = "Train or fine-tune the model in memory. Ctrl-C pauses the run.",
@@ -156,7 +156,7 @@ const struct command command_table[] = {
  .examples = "tokenizer train stories.txt vocabulary --vocab-size 4096",
  .related = "tokens train"},
 
-{.name = "eval", .group = "Measuring", .arguments = "WHAT [FILE]|history [WORD ...|clear]", .min_words = 1, .max_words = -1, .flags = BOTH | BY_RANKS, .completes = "word history path then path ; history clear", .words = cmd_eval_word, .explain = cmd_eval_explain,
+{.name = "eval", .group = "Measuring", .arguments = "WHAT [FILE]|history [WORD ...|clear]", .min_words = 1, .max_words = -1, .flags = ANSWERS | BOTH | BY_RANKS, .completes = "word history path then path ; history clear", .words = cmd_eval_word, .explain = cmd_eval_explain,
  .options = "limit strict like other_dtype other_cache_dtype json format all last force", .run = cmd_eval,
  .summary = "perplexity, accuracy, KL divergence",
  .help = "Evaluate the model. WHAT is an evaluation, such as wikitext or kl, or a text of yours: a file, a folder or a pattern such as *.txt. "
@@ -165,7 +165,7 @@ const struct command command_table[] = {
  .topics = "formats\tthe files it reads and their fields",
  .examples = "eval my.txt\neval lambada --strict\neval kl ./other my.txt\neval history wikitext --last 5\neval history lambada strict",
  .related = "train bench"},
-{.name = "bench", .group = "Measuring", .arguments = "[NAME|FILE ...]|SPEC.yaml [NAME ...]|history [SIDE SIDE|clear]", .max_words = -1, .flags = BOTH, .options = "format force last",
+{.name = "bench", .group = "Measuring", .arguments = "[NAME|FILE ...]|SPEC.yaml [NAME ...]|history [SIDE SIDE|clear]", .max_words = -1, .flags = ANSWERS | BOTH, .options = "format force last",
  .completes = "word history path then word path ; history clear", .words = cmd_bench_word, .run = cmd_bench,
  .summary = "measure speed next to the machine's limits",
  .help = "Measure the speed of this machine and model, each figure next to its limit. train=4x256 measures "

@@ -247,6 +247,9 @@ static void bad_lines_are_explained(void **state)
     assert_refused(r, "convert a b c", "a TEXT is for --dtype q8");
     assert_refused(r, "convert a \"b", "a quote (\") is not closed; \\\" is the character itself");
     assert_refused(r, "convert a b --all", "convert does not take --all");
+    /* nor is a setting of an answer one of a command that does not answer */
+    assert_refused(r, "convert a b --top-k 3", "convert does not take --top-k");
+    assert_refused(r, "history --greedy", "history does not take --temperature");
     assert_refused(r, "convert a b --frce", "did you mean force?");
     assert_refused(r, "convert a b --dtype fp7",
                    "dtype must be auto, fp16, fp32, q8 or bf16, not fp7");

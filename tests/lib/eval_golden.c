@@ -10,7 +10,7 @@ void eval_golden_copy(const char *from, const char *file, const char *what, cons
     struct buf text = {0};
     char *path = mem_sprintf("tests/golden/%s/%s", from, file);
     assert_ok(file_read_all(&text, path, 1 << 20));
-    char *at = what == NULL ? NULL : strstr(buf_text(&text), what);
+    const char *at = what == NULL ? NULL : strstr(buf_text(&text), what);
     if (what != NULL) {
         assert_non_null(at);
         char *changed =

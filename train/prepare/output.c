@@ -177,7 +177,7 @@ static void sweep_entry(int folder, const char *name)
 static void sweep_file(const char *path)
 {
     static const char pattern[] = ".??????.tmp";
-    char *slash = strrchr(path, '/');
+    const char *slash = strrchr(path, '/');
     const char *name = slash == NULL ? path : slash + 1;
     char *folder =
         slash == NULL ? mem_strdup(".") : mem_sprintf("%.*s/", (int)(slash - path), path);

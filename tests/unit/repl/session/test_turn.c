@@ -257,7 +257,7 @@ static void lines_bring_back_what_was_cut(void **state)
     assert_memory_equal(back.answers[0].data, answer.ids.data, 9 * sizeof *text.data);
     assert_false(turn_parse(&none, buf_text(&lines), &text, (int)answer.ids.data[8]));
     turn_release(&none);
-    *strstr(buf_text(&lines), "# drawn") = '!';
+    lines.data[strstr(buf_text(&lines), "# drawn") - buf_text(&lines)] = '!';
     assert_false(turn_parse(&none, buf_text(&lines), &text, VOCAB));
     turn_release(&none);
     turn_release(&t);

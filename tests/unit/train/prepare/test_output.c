@@ -115,7 +115,8 @@ static void expect_ids(enum output_format f, const char *in, const char *out, co
 {
     struct convert_report said;
     struct buf found = {0};
-    char *to = data_path(out), *comma = strchr(in, ','), *from, *other;
+    const char *comma = strchr(in, ',');
+    char *to = data_path(out), *from, *other;
     char *first = mem_sprintf("%.*s", comma == NULL ? (int)strlen(in) : (int)(comma - in), in);
     from = data_path(first);
     if (comma != NULL) {

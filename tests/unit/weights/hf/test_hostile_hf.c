@@ -550,7 +550,7 @@ static void a_file_cut_while_it_is_read(void **state)
     scratch_close(&s);
 }
 
-static void stop(void *user, const char *what, uint64_t done, uint64_t total)
+static void interrupt_half_way(void *user, const char *what, uint64_t done, uint64_t total)
 {
     (void)user;
     (void)what;
@@ -564,7 +564,7 @@ static void loading_is_interrupted(void **state)
     struct scratch s;
     scratch_open(&s);
     hf_write_folder(&s, "F32");
-    struct progress p = {.step = stop};
+    struct progress p = {.step = interrupt_half_way};
     struct load_config config = {.dtype = DTYPE_F16};
     struct model *m = NULL;
     assert_int_equal(model_load(&m, s.folder, &config, &p), ERR_INTERRUPTED);

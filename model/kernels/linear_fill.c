@@ -122,11 +122,18 @@ void linear_fill_in_major(struct linear *w, const void *src, enum dtype src_dtyp
 enum { CHUNK = 64, SIDE = 8 };
 typedef uint16_t half_row __attribute__((vector_size(SIDE * sizeof(uint16_t))));
 
+/* Of the elements of a, and then b, those that are named. */
+#ifdef __clang__
+#define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else /* which has had clang's name for it since GCC 12 */
+#define PICK(a, b, ...) __builtin_shuffle(a, b, (half_row){__VA_ARGS__})
+#endif
+
 /* The elements of a and b in turns: of their first halves, and of their second. */
 static void interleave(half_row a, half_row b, half_row *first, half_row *second)
 {
-    *first = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-    *second = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+    *first = PICK(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+    *second = PICK(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
 }
 
 /* to [SIDE][PANEL] = the transpose of from [SIDE][CHUNK]: each half of the rows interleaved with

@@ -183,7 +183,7 @@ static bool take_varint(struct message *m, uint64_t *v)
 static bool take_field(struct message *m, uint64_t *field, int *type, struct message *inner,
                        uint64_t *value)
 {
-    uint64_t tag, n;
+    uint64_t tag, n = 0;
     if (!take_varint(m, &tag))
         return false;
     *field = tag >> 3;

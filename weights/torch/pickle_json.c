@@ -53,7 +53,8 @@ static json_t *build_key(const struct pickle_value *key)
     return json_of_text(number, (size_t)n);
 }
 
-/* Items under keys that are no text and no whole number are left out. */
+/* Items under keys that are no text and no whole number are left out, and those under keys with a
+ * NUL, which jansson takes since 2.14 only. */
 static json_t *build_dict(struct builder *b, const struct pickle_value *v)
 {
     json_t *dict = json_object();
@@ -67,9 +68,12 @@ static json_t *build_dict(struct builder *b, const struct pickle_value *v)
             json_decref(dict);
             return NULL;
         }
+        const char *name = json_string_value(key);
         const int rc =
-            json_object_setn_new(dict, json_string_value(key), json_string_length(key),
-                                 build_value(b, pickle_value(b->m, pickle_cell(b->m, c)->value)));
+            strlen(name) < json_string_length(key)
+                ? 0
+                : json_object_set_new(
+                      dict, name, build_value(b, pickle_value(b->m, pickle_cell(b->m, c)->value)));
         json_decref(key);
         if (rc != 0) {
             json_decref(dict);

@@ -95,6 +95,21 @@ static bool drops_paste(void)
     return keys.pasting && interrupt_pending();
 }
 
+/* After Ctrl-C Readline 8.3 frees what a search within the line, or a command's name that is asked
+ * for, still works with, so its eyes are shut to these until it has passed the signal on. */
+static void pass_signal_on(void)
+{
+#ifdef RL_STATE_READSTR
+    const unsigned long within = RL_STATE_ISEARCH | RL_STATE_NSEARCH | RL_STATE_READSTR;
+#else
+    const unsigned long within = RL_STATE_ISEARCH | RL_STATE_NSEARCH;
+#endif
+    const unsigned long asking = rl_readline_state & within;
+    RL_UNSETSTATE(asking);
+    rl_check_signals();
+    RL_SETSTATE(asking);
+}
+
 /*
  * Wait for input or a signal: 1, 0 after a signal, EOF where no more is to come.
  * Signals are let in by ppoll alone, so that none can slip in between the look at the
@@ -121,7 +136,7 @@ static int wait_input(int fd)
         ready = ppoll(&p, 1, patience, &before);
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (rl_pending_signal() != 0)
-        rl_check_signals();
+        pass_signal_on();
     if (signals_resized() || resized)
         draw_resized_line();
     /* What is on the line now is not ours. That it stopped does not tell: the signal is sent to

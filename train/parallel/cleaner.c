@@ -51,15 +51,16 @@ static bool has_name(const char *path, const char *const *beginnings, size_t n)
     return has;
 }
 
-/* ORTE's, or PRRTE's since version 5: mpirun's and its daemons'. */
+/* ORTE's, or PRRTE's since version 5: mpirun's, as it is called in 5 and in 6, and its daemons'. */
 static bool find_session(struct leavings *l)
 {
-    static const char *const orte[] = {"pid.", "jf."}, *const prrte[] = {"prterun.", "prted."};
+    static const char *const orte[] = {"pid.", "jf."}, *const prrte[] = {"prterun.", "ompi.",
+                                                                         "prted."};
     if (copy_path(l->session, getenv("OMPI_MCA_orte_jobfam_session_dir")) &&
         copy_path(l->top, getenv("OMPI_MCA_orte_top_session_dir")))
         return has_name(l->session, orte, 2);
     *l->top = '\0';
-    return copy_path(l->session, getenv("PMIX_SERVER_TMPDIR")) && has_name(l->session, prrte, 2);
+    return copy_path(l->session, getenv("PMIX_SERVER_TMPDIR")) && has_name(l->session, prrte, 3);
 }
 
 static bool make_own_folder(const char *path)
@@ -202,18 +203,20 @@ int cleaner_check_room(void)
                      LEAST_MIB, file_show(shown, sizeof shown, base), mib);
 }
 
-/* Of ORTE ompi.HOST.USER/pid.PID, of PRRTE prterun.HOST.PID.USER. */
+/* Of ORTE ompi.HOST.USER/pid.PID, of PRRTE prterun.HOST.PID.USER, and since version 6 ompi.PID. */
 void cleaner_remove(pid_t mpirun)
 {
-    char base[PATH_MAX], path[2 * PATH_MAX], end[32], own[64];
+    char base[PATH_MAX], path[2 * PATH_MAX], end[32], own[64], plain[32];
     DIR *d = find_base(base) ? opendir(base) : NULL;
     if (d == NULL)
         return;
     snprintf(end, sizeof end, ".%u", (unsigned)geteuid());
     snprintf(own, sizeof own, ".%ld.%u", (long)mpirun, (unsigned)geteuid());
+    snprintf(plain, sizeof plain, "ompi.%ld", (long)mpirun);
     for (const char *name; (name = folder_entry_next(d)) != NULL;) {
         const bool orte = strncmp(name, "ompi.", 5) == 0 && text_ends_in(name, end);
-        const bool prrte = strncmp(name, "prterun.", 8) == 0 && text_ends_in(name, own);
+        const bool prrte = strcmp(name, plain) == 0 ||
+                           (strncmp(name, "prterun.", 8) == 0 && text_ends_in(name, own));
         int n = snprintf(path, sizeof path, "%s/%s", base, name);
         if (orte)
             n += snprintf(path + n, sizeof path - (size_t)n, "/pid.%ld", (long)mpirun);

@@ -267,15 +267,20 @@ static void numbers_are_as_short_as_they_can_be(void **state)
     static const float floats[] = {0.05f,  0.1f,  1.0f / 3, -1e-5f,       3e38f,
                                    1e-45f, -0.0f, 16777216, 0.600000024f, 123456.789f};
     struct buf out = {0};
+    char expected[256];
     json_t *list =
         read_ok("[0.05, \"0.050000000000000003 \\\" 0.10000000000000001\", 7, true, "
                 "false, 1.0, 2.5e+22, -0.1, 1e-05, 0.30000000000000004, {\"1.5\": null}]");
     json_array_append_new(list, json_of_float(0.05f));
     json_array_append_new(list, json_of_float(NAN));
     assert_ok(json_print(&out, list, JSON_COMPACT));
-    assert_string_equal(buf_text(&out),
-                        "[0.05,\"0.050000000000000003 \\\" 0.10000000000000001\",7,true,false,1.0,"
-                        "2.5e+22,-0.1,1e-05,0.30000000000000004,{\"1.5\":null},0.05,null]");
+    /* Since jansson 2.15 exponents are shorter too. */
+    const bool shorter = strstr(buf_text(&out), "2.5e22") != NULL;
+    snprintf(expected, sizeof expected,
+             "[0.05,\"0.050000000000000003 \\\" 0.10000000000000001\",7,true,false,1.0,%s,-0.1,%s,"
+             "0.30000000000000004,{\"1.5\":null},0.05,null]",
+             shorter ? "2.5e22" : "2.5e+22", shorter ? "1e-5" : "1e-05");
+    assert_string_equal(buf_text(&out), expected);
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
         json_t *v = json_of_float(floats[i]);
         out.n = 0;

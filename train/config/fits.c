@@ -4,6 +4,7 @@
 #include "model/base/mem.h"
 #include "model/base/mem_room.h"
 #include "train/config/devices.h"
+#include "train/config/disk_room.h"
 #include "train/config/plan.h"
 #include "train/config/size_text.h"
 #include "train/parallel/world.h"
@@ -17,6 +18,7 @@ static const double MARGIN = 1.1;
 struct need {
     double bytes;
     int n;
+    double disk; /* of working files, on it */
 };
 
 /* One process does all, whatever the settings have for several. */
@@ -31,7 +33,7 @@ static int need_alone(struct need *out, const struct run_config *c, const struct
     e->virtual_stages = e->tensor_parallel = e->replicas = 1;
     e->zero = 0;
     int rc = run_config_memory(&m, &alone, shape, held);
-    *out = (struct need){m.of_layers + m.activations + m.rest, 1};
+    *out = (struct need){m.of_layers + m.activations + m.rest, 1, m.disk};
     return rc;
 }
 
@@ -96,5 +98,7 @@ int run_config_fits(const struct run_config *c, const struct config *shape, enum
     if (rc != 0)
         return rc;
     const double there = (double)here.memory + (double)here.swap;
-    return need.bytes <= there * MARGIN ? 0 : refuse(&need, c, there, here.owner);
+    if (need.bytes > there * MARGIN)
+        return refuse(&need, c, there, here.owner);
+    return launched || world_rank() == 0 ? run_config_disk_fits(c, shape, need.disk) : 0;
 }

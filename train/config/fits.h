@@ -5,7 +5,8 @@
 
 /*
  * ERR_RANGE, with both sizes: the machine's memory and swap, or those of the control group, do not
- * hold the run's processes on it, and the system would end the program in the first step.
+ * hold the run's processes on it, and the system would end the program in the first step. ERR_IO:
+ * the disk of its folder does not hold a checkpoint (disk_room.h).
  *
  * c         resolved
  * held      the precision of the model for prompts

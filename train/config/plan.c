@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/mem_room.h"
 #include "train/config/devices.h"
+#include "train/config/disk_room.h"
 #include "train/config/moments.h"
 #include "train/config/phased_plan.h"
 #include "train/config/size_text.h"
@@ -211,7 +212,9 @@ static int stages_plan(const struct run_config *c, const struct config *shape, e
     struct step_config step;
     run_config_step(c, shape, &step);
     int rc = buf_str(out, "memory of each process\n");
-    return rc == 0 ? run_config_devices(c, shape, &step, held, out) : rc;
+    if (rc == 0)
+        rc = run_config_devices(c, shape, &step, held, out);
+    return rc == 0 ? run_config_disk_note(c, shape, 0, out) : rc;
 }
 
 /* Those that layers over several processes divide come first. */
@@ -341,7 +344,9 @@ static int memory_plan(const struct run_config *c, const struct config *shape, e
                           out);
     if (rc == 0 && c->lora.rank == 0)
         rc = print_copies(c, shape, out);
-    return rc == 0 ? print_disk(&m.moments, &m.phased, out) : rc;
+    if (rc == 0)
+        rc = print_disk(&m.moments, &m.phased, out);
+    return rc == 0 ? run_config_disk_note(c, shape, m.moments.disk + m.phased.disk, out) : rc;
 }
 
 int run_config_plan(const struct run_config *c, const struct config *shape, enum dtype held,

@@ -4,6 +4,7 @@
 
 #include "model/base/mem_room.h"
 #include "train/config/devices.h"
+#include "train/config/disk_room.h"
 #include "train/config/fits.h"
 #include "train/config/plan.h"
 #include "train/config/resolve.h"
@@ -11,6 +12,7 @@
 #include "train/parallel/world.h"
 
 #include <string.h>
+#include <sys/statvfs.h>
 
 static double machine; /* bytes */
 static const char *owner = "this machine";
@@ -24,6 +26,15 @@ struct mem_limit mem_limit_find(void)
 uint64_t mem_room_bytes(void)
 {
     return (uint64_t)machine;
+}
+
+/* Instead of the system's. */
+static uint64_t disk_blocks = 1 << 20, disk_free = UINT64_MAX >> 16;
+int statvfs(const char *path, struct statvfs *out)
+{
+    (void)path;
+    *out = (struct statvfs){.f_blocks = disk_blocks, .f_bavail = disk_free, .f_frsize = 1024};
+    return 0;
 }
 
 struct trial {
@@ -163,6 +174,54 @@ static void ranks_of_other_hosts_do_not_count(void **state)
     crowd_of_host = 0;
 }
 
+/* Of random:gpt2, 124439808 parameters. */
+static void the_disk_must_hold_a_checkpoint(void **state)
+{
+    static const struct {
+        const char *words;
+        uint64_t bytes;
+    } runs[] = {
+        {"", 124439808 * UINT64_C(12)},
+        {"precision=float16", 124439808 * UINT64_C(8)},
+        {"lora.rank=4", 147456 * UINT64_C(12)}, /* of 12 c_attn, 768 to 2304 */
+    };
+    struct trial *t = *state;
+    struct buf note = {0};
+    machine = 1e15;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        char words[128];
+        snprintf(words, sizeof words, "init=random:gpt2 folder=nosuch/run %s", runs[i].words);
+        run_config_release(&t->c);
+        assert_ok(run_config_init(&t->c));
+        resolve(t, words);
+        disk_free = runs[i].bytes / 1024;
+        assert_ok(run_config_fits(&t->c, &t->shape, DTYPE_F16, false));
+        assert_ok(run_config_disk_note(&t->c, &t->shape, 0, &note));
+        assert_int_equal(note.n, 0);
+        disk_free--;
+        assert_fails(run_config_fits(&t->c, &t->shape, DTYPE_F16, false), ERR_IO,
+                     "iB free: folder=DIR names another place");
+        disk_blocks = 0; /* it does not say */
+        assert_ok(run_config_fits(&t->c, &t->shape, DTYPE_F16, false));
+        disk_blocks = 1;
+    }
+    assert_ok(run_config_disk_note(&t->c, &t->shape, 0, &note));
+    assert_string_equal(buf_text(&note),
+                        "  a checkpoint takes 1.7 MiB of disk, of 1.7 MiB free in .: "
+                        "it does not fit\n");
+    note.n = 0;
+    disk_free *= 2;
+    assert_ok(run_config_disk_note(&t->c, &t->shape, 4e6, &note));
+    assert_string_equal(buf_text(&note),
+                        "  with a checkpoint of 1.7 MiB that is more than the 3.4 MiB "
+                        "free in .: it does not fit\n");
+    assert_fails(run_config_disk_fits(&t->c, &t->shape, 4e6), ERR_IO,
+                 "a checkpoint takes 1.7 MiB of disk and the working files 3.8 MiB, . has 3.4 MiB "
+                 "free: folder=DIR names another place");
+    disk_free = UINT64_MAX >> 16;
+    buf_release(&note);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fresh, drop)
 
 int main(void)
@@ -172,6 +231,7 @@ int main(void)
         TEST(processes_that_are_started_here_take_it_together),
         TEST(replicas_of_several_have_messages),
         TEST(ranks_of_other_hosts_do_not_count),
+        TEST(the_disk_must_hold_a_checkpoint),
     };
     return cmocka_run_group_tests_name("fits", tests, NULL, NULL);
 }

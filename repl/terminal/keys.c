@@ -263,6 +263,13 @@ static void read_paste(struct buf *text)
         text->data[text->n -= mark] = '\0';
 }
 
+/* Readline has active regions since 8.2; what it does not know has no value. */
+static bool variable_is_on(const char *name)
+{
+    const char *value = rl_variable_value(name);
+    return value != NULL && strcmp(value, "on") == 0;
+}
+
 static int insert_paste(int count, int key)
 {
     (void)count, (void)key;
@@ -272,7 +279,7 @@ static int insert_paste(int count, int key)
     if (!interrupt_pending() && text.n > 0) {
         rl_mark = rl_point;
         rl_insert_text(buf_text(&text));
-        if (strcmp(rl_variable_value("enable-active-region"), "on") == 0)
+        if (variable_is_on("enable-active-region"))
             rl_activate_mark();
     }
     buf_release(&text);
@@ -309,13 +316,12 @@ static void restore_terminal(void)
 /* Readline must not see that the terminal marks pastes: its searches read them by themselves. */
 static void bind_paste_keys(void)
 {
-    const char *region = rl_variable_value("enable-active-region");
-    bool highlights = region != NULL && strcmp(region, "on") == 0;
+    const bool highlights = variable_is_on("enable-active-region");
     const Keymap maps[] = {emacs_standard_keymap, vi_insertion_keymap, vi_movement_keymap};
-    const char *pastes = rl_variable_value("enable-bracketed-paste");
-    keys.pastes = pastes != NULL && strcmp(pastes, "on") == 0;
-    rl_variable_bind("enable-bracketed-paste", "off");
-    rl_variable_bind("enable-active-region", highlights ? "on" : "off");
+    keys.pastes = variable_is_on("enable-bracketed-paste");
+    rl_variable_bind("enable-bracketed-paste", "off"); /* which turns regions off too */
+    if (highlights)
+        rl_variable_bind("enable-active-region", "on");
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
         rl_bind_keyseq_in_map(PASTE_BEGIN, insert_paste, maps[i]);
         rl_bind_keyseq_in_map(PASTE_END, skip_paste_end, maps[i]);

@@ -168,10 +168,20 @@ static int tell_cost(struct repl *r, bool shell, const char *in, const char *out
     return 0;
 }
 
+/* It is from file to file; settings.yaml's adapter is not meant by it. */
+static bool adapter_is_given(const struct repl *r)
+{
+    const enum origin origin = settings_store_origin(&r->options.store, OPTION(device.lora));
+    return origin == ORIGIN_COMMAND_LINE || origin == ORIGIN_CALL;
+}
+
 int cmd_convert(struct repl *r, const struct call *c)
 {
     struct save_config k = save_settings(r, c);
     const bool q8 = k.convert && k.dtype == DTYPE_Q8;
+    if (adapter_is_given(r))
+        return err_set(ERR_UNSUPPORTED, "convert does not take --lora: `prattle IN --lora DIR` and "
+                                        "then `:save OUT` merge an adapter");
     if (c->n > 2 && !q8)
         return err_set(ERR_RANGE, "a TEXT is for --dtype q8, whose cost is measured on it");
     char *in = file_expand(c->words[0]), *out = file_expand(c->words[1]);

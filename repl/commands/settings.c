@@ -108,9 +108,10 @@ static int apply_change(struct repl *r, const struct setting *o)
         switch_screen(r);
     else if (r->model != NULL && o->type == SETTING_STRING && o->per_line)
         return check_with_model(r);
-    else if (r->model != NULL && o->holds_from == HOLDS_FROM_START)
-        wrap_say(stdout, term_dim(stdout),
-                 "%s takes effect at the next start; `:lora load DIR` loads one now", o->name);
+    else if (o->holds_from == HOLDS_FROM_START)
+        return err_set(ERR_UNSUPPORTED,
+                       "%s is what the program starts with; `:lora load DIR` loads one now",
+                       o->name);
     else if (r->model != NULL && o->holds_from == HOLDS_FROM_LOAD)
         wrap_say(stdout, term_dim(stdout), "%s takes effect at the next :load", o->name);
     return 0;

@@ -411,7 +411,8 @@ static int run_batch(struct repl *r, struct lines *l, const struct settings *s)
     if (rc == ERR_INTERRUPTED && l->cut)
         report_stopped(r, l->written);
     if (rc == 0 && l->failures > 0)
-        rc = err_set(ERR_FORMAT, "%ld of %ld lines could not be answered", l->failures, l->line);
+        rc = err_set(ERR_FORMAT, "%ld of %ld line%s could not be answered", l->failures, l->line,
+                     l->line == 1 ? "" : "s");
     return rc;
 }
 

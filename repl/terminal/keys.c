@@ -146,6 +146,16 @@ static int wait_input(int fd)
     return ready == 0 ? EOF : ready > 0;
 }
 
+/* Readline's handler leaves the cursor in the last row of the line, which it takes for the first
+ * from then on: the next prompt would be drawn in the second. */
+static void draw_interrupted_line(void)
+{
+    rl_point = rl_end;
+    rl_clear_visible_line();
+    rl_forced_update_display();
+    rl_echo_signal_char(SIGINT);
+}
+
 /*
  * Ctrl-C ends the line as Enter does, once, and what is asked within it by an end of input; a
  * signal to leave is the end of input.
@@ -164,6 +174,7 @@ static int read_byte(FILE *f)
                 return EOF;
             interrupt_clear();
             keys.interrupted = true;
+            draw_interrupted_line();
             return '\n';
         }
         if (ready == EOF)

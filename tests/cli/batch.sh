@@ -130,7 +130,7 @@ rm "$long"
 # What is not all there is takes no old file's place.
 printf '\xff\n' >"$TMPDIR/bad"
 echo old >"$TMPDIR/kept"
-has "where nothing is answered an old OUT stays" "1 of 1 lines could not be answered" \
+has "where nothing is answered an old OUT stays" "1 of 1 line could not be answered" \
     "$("$PRATTLE" batch "$TMPDIR/bad" "$TMPDIR/kept" --model $MODEL $S --force 2>&1)"
 is "  as it was" "old" "$(cat "$TMPDIR/kept" "$TMPDIR/kept.partial" 2>/dev/null)"
 rm -f "$TMPDIR/begun"

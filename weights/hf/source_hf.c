@@ -67,9 +67,10 @@ static int note_extra_tensors(const struct source *s, const struct state *st,
     }
     char shown[SHOWN];
     if (n > 0)
-        progress_note(p, "%zu tensor%s no part of a %s with %d layers and left out: %s%s", n,
+        progress_note(p, "%zu tensor%s no part of a %s with %d layer%s and left out: %s%s", n,
                       n == 1 ? " is" : "s are", naming_hf(s->config.type)->title, s->config.n_layer,
-                      file_show(shown, sizeof shown, first), n == 1 ? "" : ", ...");
+                      s->config.n_layer == 1 ? "" : "s", file_show(shown, sizeof shown, first),
+                      n == 1 ? "" : ", ...");
     return 0;
 }
 

@@ -56,6 +56,12 @@ static void cuts_as_the_oracle(void **state)
     (void)state;
     json_t *cases = golden_json(GOLDEN "cases.json"), *row;
     size_t i, k;
+    if (strverscmp(utf8proc_unicode_version(), "15") < 0) {
+        print_message("# left out: the oracle's cuts (its Unicode is 15.0.0, utf8proc's %s)\n",
+                      utf8proc_unicode_version());
+        json_decref(cases);
+        return;
+    }
     assert_true(json_array_size(cases) > 400);
     json_array_foreach(cases, i, row)
     {

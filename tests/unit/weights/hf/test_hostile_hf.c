@@ -375,11 +375,11 @@ static const struct {
     {{{"", "h.1.ln_1.weight", "F16", 1, 4, 0}},
      NULL,
      "(loaded)",
-     "1 tensor is no part of a GPT-2 with 1 layers and left out: h.1.ln_1.weight"},
+     "1 tensor is no part of a GPT-2 with 1 layer and left out: h.1.ln_1.weight"},
     {{{"", "score.weight", "F16", 1, 4, 0}, {"", "a\\u001b[2J", "F16", 1, 4, 0}},
      NULL,
      "(loaded)",
-     "2 tensors are no part of a GPT-2 with 1 layers and left out: a\\x1b[2J, ..."},
+     "2 tensors are no part of a GPT-2 with 1 layer and left out: a\\x1b[2J, ..."},
 };
 
 static void tensors_that_do_not_fit(void **state)

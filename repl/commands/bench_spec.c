@@ -301,6 +301,8 @@ static int check_picture(const struct repl *r, const struct spec_request *q)
     int n_drawn = 0, rc;
     for (int i = 0; i < q->n; i++)
         n_drawn += q->chosen[i]->plot != NULL;
+    if (n_drawn == 0)
+        return err_set(ERR_RANGE, "none of the benchmarks has a plot, which a file is for");
     if (n_drawn != 1)
         return err_set(ERR_RANGE, "%d of the benchmarks have a plot, and a file takes one: name it",
                        n_drawn);
@@ -375,7 +377,8 @@ static int run_chosen(struct repl *r, struct spec_request *q)
     int rc = (q->records = json_array()) == NULL ? err_set(ERR_NOMEM, "no memory for results") : 0;
     for (int i = 0; i < q->n && rc == 0; i++)
         rc = run_entry(q, r, q->chosen[i]);
-    if (json_array_size(q->records) > 0) { /* after an interrupt too: what there is */
+    const bool listed = rc == 0 && format != TABLE_TEXT; /* an empty list too */
+    if (listed || json_array_size(q->records) > 0) {     /* after an interrupt too: what there is */
         const int code = rc;
         char *why = mem_strdup(err_text());
         rc = print_results(q, format);

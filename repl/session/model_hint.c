@@ -218,7 +218,7 @@ int model_hint(int rc, const char *path, const char *prefix)
         rc = refuse_other(path, other);
     else if (near_path_explain(err_set(rc, "%s", before), path) == ERR_MISSING &&
              strcmp(err_text(), before) == 0 && strncmp(before, "cannot open ", 12) == 0 &&
-             !file_exists(path) && !weights_is_hub_name(path))
+             !file_exists(path) && !weights_is_hub_name(path) && strncmp(path, "random:", 7) != 0)
         rc =
             err_set(rc, "there is no model %s: a model is a folder, a file, or ORG/NAME of the Hub",
                     file_quote(path));

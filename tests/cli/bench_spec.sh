@@ -84,7 +84,7 @@ has "is written by gnuplot" "<svg" "$(cat "$TMPDIR/n.svg")"
 lines=$(wc -l <"$KEPT")
 is "an old picture stays" "$TMPDIR/n.svg exists already; --force overwrites it" "$(bench machine repeats=1 "$TMPDIR/n.svg")"
 has "unless forced" "n.svg" "$(bench machine repeats=1 "$TMPDIR/n.svg" --force)"
-is "a benchmark without a plot has no picture" "0 of the benchmarks have a plot, and a file takes one: name it" \
+is "a benchmark without a plot has no picture" "none of the benchmarks has a plot, which a file is for" \
     "$(bench tokens "$TMPDIR/m.svg")"
 has "a picture that cannot be written is told" "cannot write $TMPDIR/none/m.svg: " "$(bench machine "$TMPDIR/none/m.svg")"
 is "all that before anything is measured" $((lines + 2)) "$(wc -l <"$KEPT")"

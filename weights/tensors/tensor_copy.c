@@ -237,9 +237,11 @@ void tensor_copy_warn(const struct tensor_copy *c, enum dtype dtype)
 {
     if (c->n_unfinite > 0)
         progress_note(c->progress,
-                      "%" PRIu64 " value%s NaN or infinite already, the first in %s; written as "
-                      "they were",
-                      c->n_unfinite, c->n_unfinite == 1 ? " was" : "s were", c->unfinite->name);
+                      "%" PRIu64 " value%s NaN or infinite already, the first in %s; %s",
+                      c->n_unfinite, c->n_unfinite == 1 ? " was" : "s were", c->unfinite->name,
+                      dtype == DTYPE_Q8    ? "Q8_0 may lose the other 31 of its block"
+                      : c->n_unfinite == 1 ? "it stays so"
+                                           : "they stay so");
     if (c->n_overflown > 0)
         progress_note(c->progress,
                       "%" PRIu64 " value%s beyond %s's range and became infinite, the first in %s",

@@ -82,6 +82,10 @@ is "  for what it has, once" "HEAD /gpt2/resolve/main/config.json" "$(head -n 1 
 is "  and downloads nothing twice" 0 "$(grep -c ^GET "$LOG")"
 mkdir "$TMPDIR/kept" && echo mine >"$TMPDIR/kept/file"
 ln -s "$TMPDIR/kept" "$CACHE/models--gpt2/snapshots/link"; ln -s "$TMPDIR/kept/file" "$CACHE/models--gpt2/blobs/link"
+mkdir -p "$CACHE/.locks/models--gpt2"
+exec 8>"$CACHE/.locks/models--gpt2/hash.lock" && flock 8
+is "what a process is downloading stays" "another process is downloading gpt2" "$("$PRATTLE" hub remove gpt2 2>&1)"
+exec 8>&-
 has "removal" "removed gpt2, 2.2 MB" "$("$PRATTLE" hub remove gpt2 2>&1)"
 is "  follows no link" mine "$(cat "$TMPDIR/kept/file")"
 is "  leaves nothing" "" "$(ls -d "$CACHE/models--gpt2" 2>/dev/null)"

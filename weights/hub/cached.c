@@ -5,6 +5,7 @@
 #include "model/base/folder_entry.h"
 #include "model/base/mem.h"
 #include "weights/hub/environment.h"
+#include "weights/hub/lock.h"
 #include "weights/hub/repository.h"
 
 #include <errno.h>
@@ -380,21 +381,33 @@ static int find_cached(char **folder, const char *name)
     return rc;
 }
 
+/* What a process downloads would be taken from under it. */
+static int check_downloads(const char *folder, const char *name)
+{
+    const char *entry = strrchr(folder, '/') + 1;
+    char *locks = mem_sprintf("%.*s.locks/%s", (int)(entry - folder), folder, entry);
+    int rc = locks == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && hub_lock_is_held(locks))
+        rc = err_set(ERR_EXISTS, "another process is downloading %s", file_quote(name));
+    mem_free(locks);
+    return rc;
+}
+
 int cached_remove(uint64_t *bytes, const char *name)
 {
     struct hub_name n;
-    *bytes = 0;
-    char *folder, *plain = mem_sprintf("%.*s", (int)strcspn(name, "@"), name);
+    char *folder = NULL, *plain = mem_sprintf("%.*s", (int)strcspn(name, "@"), name);
     int rc = plain == NULL ? ERR_NOMEM : find_cached(&folder, plain);
-    mem_free(plain);
-    if (rc != 0)
-        return rc;
-    if (strchr(name, '@') == NULL) {
+    *bytes = 0;
+    if (rc == 0)
+        rc = check_downloads(folder, plain);
+    if (rc == 0 && strchr(name, '@') == NULL) {
         rc = remove_repository(bytes, folder);
-    } else if ((rc = hub_name_read(&n, without_kind(name))) == 0) {
+    } else if (rc == 0 && (rc = hub_name_read(&n, without_kind(name))) == 0) {
         const struct hub_repository r = {.folder = folder};
         rc = remove_revision(bytes, &r, n.revision);
     }
+    mem_free(plain);
     mem_free(folder);
     return rc;
 }

@@ -25,7 +25,7 @@ void cached_list_release(struct cached_list *l);
 
 /* Remove what is named: all of a repository, or with @REVISION that revision and the files that no
  * other has. *bytes: so many are free again. Links are removed, never followed. ERR_MISSING: it is
- * not there. */
+ * not there. ERR_EXISTS: a process is downloading it. */
 int cached_remove(uint64_t *bytes, const char *name);
 
 #endif

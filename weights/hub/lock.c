@@ -3,6 +3,7 @@
 #include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/file_show.h"
+#include "model/base/folder_entry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,4 +46,19 @@ void hub_lock_close(struct hub_lock *l)
     if (l->fd >= 0)
         close(l->fd);
     l->fd = -1;
+}
+
+bool hub_lock_is_held(const char *folder)
+{
+    bool held = false;
+    DIR *d = opendir(folder);
+    for (const char *name; !held && (name = folder_entry_next(d)) != NULL;) {
+        const int fd =
+            openat(dirfd(d), name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+        held = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        if (fd >= 0)
+            close(fd);
+    }
+    folder_entry_close(d);
+    return held;
 }

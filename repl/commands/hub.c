@@ -46,8 +46,7 @@ static int add_row(struct table *t, const struct cached *c, bool for_program)
         rc = table_cell(t, USED, "%s", when);
     if (rc == 0)
         rc = table_cell(t, REVISIONS, "%s%s%s", buf_text(&c->revisions),
-                        c->part_bytes > 0 && c->revisions.n > 0 ? "; " : "",
-                        c->part_bytes > 0 ? "in part" : "");
+                        c->in_part && c->revisions.n > 0 ? "; " : "", c->in_part ? "in part" : "");
     return rc;
 }
 

@@ -54,7 +54,7 @@ static char *name_of(const char *entry)
     return NULL;
 }
 
-/* Add up the files of a folder; links are none. */
+/* Add up the files of a folder; links are none of them. */
 static int count_files(struct cached *c, const char *folder, int depth)
 {
     int rc = 0;
@@ -70,8 +70,10 @@ static int count_files(struct cached *c, const char *folder, int depth)
         } else if (S_ISREG(st.st_mode)) {
             const time_t last = st.st_atime > st.st_mtime ? st.st_atime : st.st_mtime;
             c->bytes += (uint64_t)st.st_size;
-            c->part_bytes += text_ends_in(name, ".incomplete") ? (uint64_t)st.st_size : 0;
+            c->in_part |= st.st_size > 0 && text_ends_in(name, ".incomplete");
             c->used = st.st_size > 0 && last > c->used ? last : c->used;
+        } else if (S_ISLNK(st.st_mode)) {
+            c->in_part |= stat(path, &st) != 0;
         }
         mem_free(path);
     }

@@ -3,6 +3,7 @@
 /* What is in the Hugging Face cache, and its removal. */
 #include "model/base/buf.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -10,8 +11,8 @@ struct cached {
     char *name;     /* "openai-community/gpt2"; "datasets/org/name" for what is no model; owned */
     char *folder;   /* owned */
     uint64_t bytes; /* of all its files */
-    uint64_t part_bytes;  /* of those, what is only a part of a file */
-    time_t used;          /* when a file of it was last read or written; 0: it has none */
+    bool in_part;   /* a part of a file, or a name without its file, is among them */
+    time_t used;    /* when a file of it was last read or written; 0: it has none */
     struct buf revisions; /* "main 607a30d, 0123456" */
 };
 struct cached_list {

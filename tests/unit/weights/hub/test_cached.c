@@ -68,11 +68,21 @@ static void the_cache_is_listed(void **state)
     assert_string_equal(l.all[1].name, "org/two");
     /* Refs have bytes too. */
     assert_int_equal(l.all[1].bytes, 4 + 2 + 3 + 5 + 40 + 41);
-    assert_int_equal(l.all[1].part_bytes, 5);
+    assert_true(l.all[1].in_part);
+    assert_false(l.all[0].in_part);
     assert_true(l.all[1].used != 0);
     assert_non_null(strstr(buf_text(&l.all[1].revisions), "main 607a30d"));
     assert_non_null(strstr(buf_text(&l.all[1].revisions), "refs/pr/1 11c5a3d"));
     cached_list_release(&l);
+    /* Without the part of a file it is whole, and not without a file. */
+    for (int lacks = 0; lacks < 2; lacks++) {
+        assert_int_equal(
+            unlink(scratch_path(&s, lacks ? MODEL "/blobs/of-a" : MODEL "/blobs/next.incomplete")),
+            0);
+        assert_ok(cached_list_read(&l));
+        assert_int_equal(l.all[1].in_part, lacks);
+        cached_list_release(&l);
+    }
     setenv("HF_HUB_CACHE", scratch_path(&s, "nowhere"), 1);
     assert_ok(cached_list_read(&l));
     assert_int_equal(l.n, 0);

@@ -67,7 +67,7 @@ static int show_cache(const struct repl *r, const char *folder)
         rc = print_entries(&l);
     if (rc == 0 && l.n == 0)
         wrap_say(stdout, term_dim(stdout),
-                 "no models in the cache: loading a Hugging Face model adds it");
+                 "no models in the cache: loading a Hugging Face model of 16 MiB or more adds it");
     if (rc == 0 && limit == 0)
         wrap_say(stdout, term_dim(stdout), "no model is added: cache_size is 0");
     else if (rc == 0 && l.n > 0)

@@ -124,10 +124,15 @@ void disk_array_pages(const struct disk_array *a, int section, size_t *first, si
 
 int disk_array_section(const struct disk_array *a, size_t at)
 {
-    int i = 0;
-    while (i + 1 < a->n && a->sections[i].last <= at)
-        i++;
-    return i;
+    int from = 0, to = a->n - 1;
+    while (from < to) {
+        const int middle = from + (to - from) / 2;
+        if (a->sections[middle].last <= at)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
 }
 
 /* ---- errors ---- */
@@ -264,33 +269,75 @@ int disk_array_flush(struct disk_array *a)
 
 /* ---- bytes ---- */
 
-/* Those of one section, away: the pages come through the page cache, since `to` lies anywhere. */
-static int read_away(struct disk_array *a, int section, char *to, size_t first, size_t last)
+/* Some bytes of the array, and a buffer that they are copied to or from. */
+struct copied {
+    size_t first, last;
+    char *to;         /* NULL: they are written */
+    const char *from; /* NULL: they are read */
+};
+
+static void copy_here(struct disk_array *a, const struct copied *c)
 {
-    size_t from, end;
+    if (c->to != NULL)
+        memcpy(c->to, a->data + c->first, c->last - c->first);
+    else
+        memcpy(a->data + c->first, c->from, c->last - c->first);
+}
+
+/* Its bytes from `first` to `last`, none if they are not in that order. */
+static struct copied part_of(const struct copied *c, size_t first, size_t last)
+{
+    struct copied p = *c;
+    p.first = first < c->first ? c->first : first > c->last ? c->last : first;
+    p.last = last < p.first ? p.first : last > c->last ? c->last : last;
+    if (p.to != NULL)
+        p.to += p.first - c->first;
+    else
+        p.from += p.first - c->first;
+    return p;
+}
+
+/* Those of one section, away: the pages come and go through the page cache, since the buffer lies
+ * anywhere. */
+static int copy_away(struct disk_array *a, int section, const struct copied *c)
+{
+    size_t first, last;
     struct disk_file plain = a->file;
     plain.use_direct = false;
-    disk_array_pages(a, section, &from, &end);
-    from = from < first ? first : from > last ? last : from;
-    end = end < from ? from : end > last ? last : end;
-    memcpy(to, a->data + first, from - first);
-    memcpy(to + (end - first), a->data + end, last - end);
-    return from < end ? disk_file_read(&plain, to + (from - first), from, end - from) : 0;
+    disk_array_pages(a, section, &first, &last);
+    const struct copied before = part_of(c, c->first, first), pages = part_of(c, first, last),
+                        behind = part_of(c, pages.last, c->last);
+    const size_t n = pages.last - pages.first;
+    copy_here(a, &before);
+    copy_here(a, &behind);
+    if (n == 0)
+        return 0;
+    return c->to != NULL ? disk_file_read(&plain, pages.to, pages.first, n)
+                         : disk_file_write(&plain, pages.from, pages.first, n);
+}
+
+static int copy_bytes(struct disk_array *a, const struct copied *all)
+{
+    int rc = disk_array_flush(a);
+    for (size_t at = all->first; at < all->last && rc == 0;) {
+        const int i = disk_array_section(a, at);
+        const struct array_section *s = &a->sections[i];
+        const struct copied c = part_of(all, at, s->last);
+        if (s->kept || s->state == HERE)
+            copy_here(a, &c);
+        else
+            rc = copy_away(a, i, &c);
+        at = c.last;
+    }
+    return rc;
 }
 
 int disk_array_read(struct disk_array *a, void *to, size_t first, size_t bytes)
 {
-    int rc = disk_array_flush(a);
-    for (size_t at = first; at < first + bytes && rc == 0;) {
-        const int i = disk_array_section(a, at);
-        const struct array_section *s = &a->sections[i];
-        const size_t last = s->last < first + bytes ? s->last : first + bytes;
-        char *part = (char *)to + (at - first);
-        if (s->kept || s->state == HERE)
-            memcpy(part, a->data + at, last - at);
-        else
-            rc = read_away(a, i, part, at, last);
-        at = last;
-    }
-    return rc;
+    return copy_bytes(a, &(struct copied){.first = first, .last = first + bytes, .to = to});
+}
+
+int disk_array_write(struct disk_array *a, const void *from, size_t first, size_t bytes)
+{
+    return copy_bytes(a, &(struct copied){.first = first, .last = first + bytes, .from = from});
 }

@@ -28,7 +28,13 @@ int disk_speed_measure(double *bytes_per_s, const char *folder)
     struct disk_walk *w;
     for (int i = 0; i < PARTS; i++)
         ends[i] = (size_t)(i + 1) * PART;
-    int rc = disk_walk_new(&w, "disk trial", folder, sizes, ARRAYS, ends, PARTS);
+    const struct disk_walk_config c = {.what = "disk trial",
+                                       .folder = folder,
+                                       .n_arrays = ARRAYS,
+                                       .sizes = sizes,
+                                       .n_parts = PARTS,
+                                       .ends = ends};
+    int rc = disk_walk_new(&w, &c);
     /* What was never written is not read from anywhere. */
     if (rc == 0)
         rc = walk(w, (1U << ARRAYS) - 1);

@@ -77,10 +77,11 @@ disk
   working files         2.1 GiB  weights, gradients, moments, inputs of layers
   a step                2.5 GiB  read, 1.6 GiB written" "$(plan phased=on | grep -v " total ")"
 is "of which as much stays as there is memory for" "memory
-  layers in memory    794.7 MiB  weights, gradients, moments, inputs; the rest is on disk
+  layers in memory    800.6 MiB  weights, gradients, moments, inputs; the rest is on disk
 disk
   working files         1.6 GiB  weights, gradients, moments, inputs of layers
   a step                1.5 GiB  read, 1.2 GiB written" "$(plan phased=on memory=1.2 | grep -v " total ")"
+has "all of it, too" "a step                    0 B  read, 0 B written" "$(plan phased=on memory=3)"
 is "with an adapter its moments" "memory, 4 bytes a parameter
   moments in memory     1.1 MiB  of those on disk
 disk

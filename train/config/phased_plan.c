@@ -11,7 +11,7 @@ enum { WEIGHT_SLOTS = 2, GRADIENT_SLOTS = 3 }; /* at work, read ahead or being w
 
 struct sizes {
     double layer, outside;  /* of weights, and of gradients */
-    double moments;         /* of all parameters */
+    double n, moment;       /* parameters; both moments of one */
     double input, residual; /* of one layer's micro-batches, of all micro-batches */
     double input_slots, residual_slots;
     double outside_blocks, outside_slots;
@@ -46,7 +46,8 @@ static int measure(struct sizes *z, const struct run_config *c, const struct con
     const struct phased_bytes b = phased_bytes(shape, dtype, &step, z->M);
     z->outside = (double)config_params(&none) * element;
     z->layer = (n * element - z->outside) / z->L;
-    z->moments = n * moment;
+    z->n = n;
+    z->moment = moment;
     z->input = b.inputs / (z->L + 1);
     z->residual = b.residuals;
     z->input_slots = b.inputs_at_work;
@@ -62,19 +63,27 @@ static int measure(struct sizes *z, const struct run_config *c, const struct con
 }
 
 /* Whole ones of so many bytes each, out of what is left. */
-static int keep_some(double *left, double each, int n)
+static size_t keep_some(double *left, double each, size_t n)
 {
-    const int fit = *left < each * n ? (int)(*left / each) : n;
-    *left -= fit * each;
+    const size_t fit = *left < each * (double)n ? (size_t)(*left / each) : n;
+    *left -= (double)fit * each;
     return fit;
 }
 
-static double room_on_disk(const struct sizes *z, bool weights, bool gradients, bool inputs,
-                           double residuals)
+static int keep_few(double *left, double each, int n)
+{
+    return (int)keep_some(left, each, (size_t)n);
+}
+
+/* A file has room for all of an array, whatever of it is kept. */
+static double room_on_disk(const struct phased_plan *p, const struct sizes *z)
 {
     const double block = z->L * z->layer + z->outside;
-    return z->moments + (weights ? block : 0) + (gradients ? block : 0) +
-           (inputs ? (z->L + 1) * z->input : 0) + residuals + z->outside_blocks;
+    return ((double)p->n_moments_kept < z->n ? z->n * z->moment : 0) +
+           (p->weights.n_kept < z->L ? block : 0) +
+           (p->weights.n_gradients_kept < z->L ? block : 0) +
+           (p->place.n_inputs_kept <= z->L ? (z->L + 1) * z->input : 0) +
+           (p->place.residuals_kept ? 0 : z->residual) + z->outside_blocks;
 }
 
 /* What is written and wanted again while it is still on its way is not read (disk_array.h). The
@@ -86,15 +95,16 @@ static void count_traffic(struct phased_plan *p, const struct sizes *z)
     const double inputs = z->input * (z->L + 1 - p->place.n_inputs_kept) / (z->L + 1),
                  residuals = p->place.residuals_kept ? 0 : z->residual, weights = away * z->layer,
                  gradients = gradients_away * z->layer,
-                 again = z->twice ? z->moments + weights + gradients : 0,
+                 moments = (z->n - (double)p->n_moments_kept) * z->moment,
+                 again = z->twice ? moments + weights + gradients : 0,
                  stays = away == z->L ? z->layer : 0,
                  outside = most(0, z->outside_blocks - DISK_ARRAY_LEAVING * z->outside);
-    p->disk = room_on_disk(z, away > 0, gradients_away > 0, inputs > 0, residuals);
-    p->read = z->moments + 3 * weights - stays + 2 * gradients +
+    p->disk = room_on_disk(p, z);
+    p->read = moments + 3 * weights - stays + 2 * gradients +
               (z->L + (read_soon ? z->L + 1 : 0)) * inputs +
               (read_soon ? z->L + 1 : 0) * residuals + outside + again;
     p->write =
-        z->moments + weights + gradients + (z->L + 1) * (inputs + residuals) + z->outside_blocks;
+        moments + weights + gradients + (z->L + 1) * (inputs + residuals) + z->outside_blocks;
     p->traffic = (struct phased_traffic){
         .weights = z->layer,
         .gradients = z->layer,
@@ -102,7 +112,7 @@ static void count_traffic(struct phased_plan *p, const struct sizes *z)
         .backward = inputs + (read_soon ? 2 : 1) * residuals - stays / z->L,
         .loss = (read_soon ? inputs : 0) + residuals + z->outside_blocks,
         .alone = inputs + (read_soon ? residuals : 0) + outside,
-        .optimizer = 2 * z->moments + 2 * weights + 2 * gradients + again,
+        .optimizer = 2 * moments + 2 * weights + 2 * gradients + again,
     };
 }
 
@@ -129,10 +139,11 @@ int phased_plan(struct phased_plan *out, const struct run_config *c, const struc
     const double room = left;
     out->streams = true;
     out->place.micro_batches = z.M;
-    out->place.residuals_kept = keep_some(&left, z.residual, 1) > 0;
-    out->weights.n_kept = keep_some(&left, z.layer, z.L);
-    out->place.n_inputs_kept = keep_some(&left, z.input, z.L + 1);
-    out->weights.n_gradients_kept = keep_some(&left, z.layer, z.L);
+    out->place.residuals_kept = keep_few(&left, z.residual, 1) > 0;
+    out->weights.n_kept = keep_few(&left, z.layer, z.L);
+    out->place.n_inputs_kept = keep_few(&left, z.input, z.L + 1);
+    out->weights.n_gradients_kept = keep_few(&left, z.layer, z.L);
+    out->n_moments_kept = keep_some(&left, z.moment, (size_t)z.n);
     out->memory = least + (room - left);
     out->all = z.other + out->memory;
     count_traffic(out, &z);

@@ -3,7 +3,7 @@
 /*
  * What of a run with phased=on stays in memory, and what it reads and writes. Kept is what would be
  * read and written most often for its size, as long as there is room: the gradients of the residual
- * stream, then weights of layers, then inputs of layers, then gradients of layers.
+ * stream, then weights of layers, inputs of layers, gradients of layers, and moments.
  */
 #include "train/config/run_config.h"
 #include "train/step/phased_memory.h"
@@ -26,10 +26,11 @@ struct phased_plan {
     bool streams;                 /* false: the run has its weights in memory */
     struct weights_place weights; /* both without a folder */
     struct phased_place place;
-    double memory;      /* of weights, gradients, inputs and moments together, at its peak */
-    double all;         /* and of all else; in bytes */
-    double disk;        /* room for the working files */
-    double read, write; /* a step, in bytes */
+    size_t n_moments_kept; /* those of so many parameters */
+    double memory;         /* of weights, gradients, inputs and moments together, at its peak */
+    double all;            /* and of all else; in bytes */
+    double disk;           /* room for the working files */
+    double read, write;    /* a step, in bytes */
     struct phased_traffic traffic;
 };
 

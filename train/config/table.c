@@ -240,7 +240,7 @@ static const struct setting table[] = {
  .more = "Layers' weights and gradients, layer inputs and moments lie in working files in the run's folder, which go with the run; embeddings stay in memory, and layers are recomputed. By one process. With an adapter: its moments alone. The results are the same, bit for bit. `--phased on` leaves the model in use on disk too"},
 {.group = "execution", .name = "memory", .holds_from = RUN_HOLDS_FROM_RESUME, .type = SETTING_FLOAT, .offset = E(memory), .max = 1e6, .argument = "GB",
  .help = "GB of memory with phased=on; 0: the least",
- .more = "What fits of layers' weights, gradients and inputs stays in memory, and is neither read nor written; moments always are. The results are the same, bit for bit"},
+ .more = "What fits of layers' weights, inputs and gradients, and of the moments, stays in memory, and is neither read nor written. The results are the same, bit for bit"},
 
 {.group = "logging", .name = "label", .holds_from = RUN_HOLDS_FROM_RESUME, .type = SETTING_STRING, .offset = L(label), .argument = "NAME",
  .help = "name of the run; empty: its preset or file",

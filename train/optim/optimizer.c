@@ -81,22 +81,57 @@ static int allocate_pieces(struct optimizer *o)
                : ERR_NOMEM;
 }
 
+/* Of parts that end so, spread evenly, as many as have no more than so many elements. */
+static void keep_parts(bool *kept, const size_t *ends, int n, size_t n_kept)
+{
+    const double share = (double)n_kept / (double)ends[n - 1];
+    size_t here = 0;
+    for (int i = 0; i < n; i++) {
+        const size_t part = ends[i] - (i == 0 ? 0 : ends[i - 1]);
+        kept[i] = (double)(here + part) <= (double)ends[i] * share;
+        here += kept[i] ? part : 0;
+    }
+}
+
+/* Where the moments are, but for n_kept of them. */
+struct place {
+    const char *folder; /* NULL: all in memory */
+    size_t n_kept;
+};
+
 /* Parts of about PART elements, each the end of a piece. */
-static int walk_moments(struct optimizer *o, bool half, const char *folder,
-                        const struct optimizer_layout *l)
+static int walk_moments(struct optimizer *o, bool half, const struct place *place)
 {
     const size_t sizes[] = {sizeof *o->v, half ? sizeof *o->half_m : sizeof *o->m};
     size_t *ends = mem_array((size_t)o->n_parts, sizeof *ends);
-    if (ends == NULL)
-        return ERR_NOMEM;
-    for (int i = 0; i < o->n_parts; i++) {
+    bool *kept = mem_array((size_t)o->n_parts, sizeof *kept);
+    int rc = ends == NULL || kept == NULL ? ERR_NOMEM : 0;
+    for (int i = 0; i < o->n_parts && rc == 0; i++) {
         const struct optimizer_piece *last = &o->pieces[o->part_ends[i] - 1];
         ends[i] = last->first + (size_t)last->n;
     }
-    int rc = disk_walk_new(&o->disk, "moments", folder, sizes, 2, ends, o->n_parts);
+    if (rc == 0) {
+        keep_parts(kept, ends, o->n_parts, place->n_kept);
+        const struct disk_walk_config c = {.what = "moments",
+                                           .folder = place->folder,
+                                           .n_arrays = 2,
+                                           .sizes = sizes,
+                                           .n_parts = o->n_parts,
+                                           .ends = ends,
+                                           .kept = kept};
+        rc = disk_walk_new(&o->disk, &c);
+    }
     mem_free(ends);
+    mem_free(kept);
+    return rc;
+}
+
+static int take_to_disk(struct optimizer *o, bool half, const struct place *place,
+                        const struct optimizer_layout *l)
+{
+    int rc = walk_moments(o, half, place);
     if (rc != 0)
-        return err_wrap("cannot keep the optimizer's moments on disk");
+        return rc;
     o->v = disk_walk_array(o->disk, 0);
     o->half_m = half ? disk_walk_array(o->disk, 1) : NULL;
     o->m = half ? NULL : disk_walk_array(o->disk, 1);
@@ -108,7 +143,7 @@ static int walk_moments(struct optimizer *o, bool half, const char *folder,
     return 0;
 }
 
-static int allocate_moments(struct optimizer *o, const char *folder,
+static int allocate_moments(struct optimizer *o, const struct place *place,
                             const struct optimizer_layout *l)
 {
     const bool half = optimizer_moment(&o->config, o->dtype) == DTYPE_F16;
@@ -117,8 +152,8 @@ static int allocate_moments(struct optimizer *o, const char *folder,
         if ((o->m_unit = mem_array(o->n_units, sizeof *o->m_unit)) == NULL)
             return ERR_NOMEM;
     }
-    if (folder != NULL)
-        return walk_moments(o, half, folder, l);
+    if (place->folder != NULL)
+        return take_to_disk(o, half, place, l);
     if (half)
         o->half_m = mem_map("moments", o->n * sizeof *o->half_m);
     else
@@ -150,11 +185,11 @@ static void cut_parts(struct optimizer *o, const struct optimizer_layout *l, siz
 int optimizer_new(struct optimizer **out, const struct optimizer_config *c,
                   struct optimizer_layout l)
 {
-    return optimizer_new_on_disk(out, c, l, NULL);
+    return optimizer_new_on_disk(out, c, l, NULL, 0);
 }
 
 int optimizer_new_on_disk(struct optimizer **out, const struct optimizer_config *c,
-                          struct optimizer_layout l, const char *folder)
+                          struct optimizer_layout l, const char *folder, size_t n_kept)
 {
     struct optimizer *o = mem_alloc(sizeof *o);
     if (o == NULL)
@@ -171,7 +206,7 @@ int optimizer_new_on_disk(struct optimizer **out, const struct optimizer_config 
         cut_pieces(o, &l);
         cut_parts(o, &l, folder == NULL ? 0 : l.weights != NULL ? PART_OF_ALL : PART);
         if ((rc = list_matrices(o, &l)) == 0)
-            rc = allocate_moments(o, folder, &l);
+            rc = allocate_moments(o, &(struct place){folder, n_kept}, &l);
     }
     o->own = (struct piece_runs){.n = {o->n_pieces}};
     if (rc == 0)

@@ -79,11 +79,12 @@ struct optimizer;
  * ERR_NOMEM. */
 int optimizer_new(struct optimizer **out, const struct optimizer_config *c,
                   struct optimizer_layout l);
-/* The same, but not Muon, with moments in a working file in a folder: a step brings them in a part
- * at a time, and has the same bits. After an error of the disk (optimizer_error) weights and
- * moments are those of half a step, and no step can be taken. ERR_IO. */
+/* The same, but not Muon, with moments in a working file in a folder, but for those of n_kept
+ * elements, or somewhat fewer: a step brings them in a part at a time, and has the same bits. After
+ * an error of the disk (optimizer_error) weights and moments are those of half a step, and no step
+ * can be taken. ERR_IO. */
 int optimizer_new_on_disk(struct optimizer **out, const struct optimizer_config *c,
-                          struct optimizer_layout l, const char *folder);
+                          struct optimizer_layout l, const char *folder, size_t n_kept);
 /* How many elements of moments on disk are in memory at once, at most; all: where weights and
  * gradients are on disk too, and as many of theirs. */
 double optimizer_disk_part(bool all);

@@ -116,7 +116,8 @@ static int open_optimizer(struct run *r)
     const struct run_config *c = &r->config;
     const struct optimizer_layout layout = weights_layout(&r->trainable);
     return optimizer_new_on_disk(&r->optimizer, &c->optimizer, layout,
-                                 c->execution.phased ? r->folder.path : NULL);
+                                 c->execution.phased ? r->folder.path : NULL,
+                                 r->phased.n_moments_kept);
 }
 
 int run_build(struct run *r, const struct run_config *c, struct model *m,

@@ -164,7 +164,13 @@ static void walks_go_through_sections(void **state)
     open_array(&t, some);
     double_all(&t, false);
     const size_t size = sizeof *t.x;
-    assert_ok(disk_walk_new(&w, "own", t.s.folder, &size, 1, PART_ENDS, PARTS));
+    const struct disk_walk_config own = {.what = "own",
+                                         .folder = t.s.folder,
+                                         .n_arrays = 1,
+                                         .sizes = &size,
+                                         .n_parts = PARTS,
+                                         .ends = PART_ENDS};
+    assert_ok(disk_walk_new(&w, &own));
     assert_int_equal(disk_walk_join(w, t.a, sizeof *t.x), 1);
     uint32_t *y = disk_walk_array(w, 0);
     /* Both; then x alone, which does not change; then both, and y does not. */

@@ -64,7 +64,7 @@ static void expect_same(struct optimizer *a, struct optimizer *b)
 }
 
 /* Two steps, then one more by an optimizer that took the state over. */
-static void run_kind(const struct optimizer_config *c, enum dtype dtype, int threads)
+static void run_kind(const struct optimizer_config *c, enum dtype dtype, int threads, size_t n_kept)
 {
     const size_t bytes = N * dtype_bytes(dtype);
     char *want = mem_alloc(bytes), *got = mem_alloc(bytes), *grads = mem_alloc(bytes);
@@ -75,12 +75,12 @@ static void run_kind(const struct optimizer_config *c, enum dtype dtype, int thr
     assert_ok(optimizer_new(&plain, c, layout_of(dtype)));
     take_steps(plain, dtype, want, grads, 0, STEPS);
     assert_ok(par_open(threads, false));
-    assert_ok(optimizer_new_on_disk(&disk, c, layout_of(dtype), scratch.folder));
+    assert_ok(optimizer_new_on_disk(&disk, c, layout_of(dtype), scratch.folder, n_kept));
     take_steps(disk, dtype, got, grads, 0, STEPS);
     assert_memory_equal(got, want, bytes);
     expect_same(plain, disk);
 
-    assert_ok(optimizer_new_on_disk(&next, c, layout_of(dtype), scratch.folder));
+    assert_ok(optimizer_new_on_disk(&next, c, layout_of(dtype), scratch.folder, n_kept));
     const int n = optimizer_blocks(plain, from);
     optimizer_blocks(next, to);
     for (int i = 0; i < n; i++) {
@@ -107,10 +107,13 @@ static void the_bits_are_those_of_memory(void **state)
     c.grad_clip = 1;
     c.weight_decay = 0.1f;
     c.kind = OPTIMIZER_ADAMW;
-    run_kind(&c, DTYPE_F32, 2);
-    run_kind(&c, DTYPE_F16, 1);
+    run_kind(&c, DTYPE_F32, 2, 0);
+    run_kind(&c, DTYPE_F32, 2, N / 2);
+    run_kind(&c, DTYPE_F16, 1, N / 3);
+    run_kind(&c, DTYPE_F16, 1, N);
     c.kind = OPTIMIZER_LAMB;
-    run_kind(&c, DTYPE_F32, 3);
+    run_kind(&c, DTYPE_F32, 3, 0);
+    run_kind(&c, DTYPE_F32, 3, 2 * N / 3);
 }
 
 static void a_full_disk_ends_the_run_not_the_program(void **state)
@@ -126,10 +129,10 @@ static void a_full_disk_ends_the_run_not_the_program(void **state)
     getrlimit(RLIMIT_FSIZE, &before);
     limit = (struct rlimit){.rlim_cur = 20 << 20, .rlim_max = before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &limit);
-    assert_fails(optimizer_new_on_disk(&o, &c, layout_of(DTYPE_F32), scratch.folder), ERR_IO,
-                 "cannot keep the optimizer's moments on disk: no room for ");
+    assert_fails(optimizer_new_on_disk(&o, &c, layout_of(DTYPE_F32), scratch.folder, 0), ERR_IO,
+                 "cannot keep the moments on disk: no room for ");
     setrlimit(RLIMIT_FSIZE, &before);
-    assert_ok(optimizer_new_on_disk(&o, &c, layout_of(DTYPE_F32), scratch.folder));
+    assert_ok(optimizer_new_on_disk(&o, &c, layout_of(DTYPE_F32), scratch.folder, 0));
     setrlimit(RLIMIT_FSIZE, &limit);
     optimizer_step(o, weights, grads, 1, optimizer_norm(o, grads, 1), 0.01f);
     setrlimit(RLIMIT_FSIZE, &before);

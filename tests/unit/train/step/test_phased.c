@@ -69,7 +69,9 @@ static void open_side(struct side *x, const struct trial *t, bool phased)
     x->m.name = tiny_name;
     const struct weights_place place = {x->s.folder, t->kept, t->kept / 2};
     assert_ok(weights_init_on_disk(&x->w, &x->m, NULL, t->dtype, NULL, phased ? &place : NULL));
-    assert_ok(optimizer_new_on_disk(&x->o, &c, weights_layout(&x->w), phased ? x->s.folder : NULL));
+    const size_t moments = x->w.n * (size_t)t->kept / 4;
+    assert_ok(optimizer_new_on_disk(&x->o, &c, weights_layout(&x->w), phased ? x->s.folder : NULL,
+                                    moments));
     x->place = (struct phased_place){.folder = x->s.folder,
                                      .micro_batches = PER_STEP / t->batch,
                                      .n_inputs_kept = t->kept,

@@ -11,7 +11,7 @@
  *
  *   1. narrow    by count: only keys above the k-th highest block maximum (best_key_bound);
  *                by weight: only a range of keys guessed from a sample (guess_range) or found by
- *                halving (halve_range)
+ *                halving (halve_range), and halved again among its own keys (narrow_range)
  *   2. bucket    distribute these keys over BUCKETS from high to low, descend into the bucket where
  *                the target is reached, and again, until FEW are left or all are equal (find_cut)
  *   3. walk      sort the few and add up until the target is reached (walk_places)
@@ -21,9 +21,17 @@
  * the list or of the one that was cut, so a result depends on the candidates alone.
  */
 
-enum { BUCKETS = 2048, FEW = 48, BLOCK = 64, LANES = 8, HALVINGS = 8, MANY = 8192 };
+enum { BUCKETS = 2048, FEW = 48, SEVERAL = 128, BLOCK = 64 };
+enum { LANES = 8, HALVINGS = 8, FEW_HALVINGS = 3, MANY = 8192 };
 /* A sample has RUN adjacent places out of every SPACING. */
 enum { RUN = 16, SPACING = 256 };
+
+/* Of c->part: a sample, or MANY keys with their weights. */
+static size_t part_length(size_t n_vocab)
+{
+    const size_t sample = n_vocab / 8 + 2 * RUN, whole = 2 * n_vocab;
+    return sample > 2 * MANY ? sample : whole < 2 * MANY ? whole + 2 * RUN : 2 * MANY;
+}
 
 void candidates_carve(struct candidates *c, struct arena *a, int n_vocab)
 {
@@ -35,7 +43,7 @@ void candidates_carve(struct candidates *c, struct arena *a, int n_vocab)
     c->key = arena_take(a, n * sizeof *c->key);
     c->id = arena_take(a, n * sizeof *c->id);
     c->index = arena_take(a, n * sizeof *c->index);
-    c->part = arena_take(a, (n / 8 + 2 * RUN) * sizeof *c->part);
+    c->part = arena_take(a, part_length(n) * sizeof *c->part);
 }
 
 void candidates_start(struct candidates *c, const float *logits)
@@ -171,10 +179,10 @@ static struct cut walk_places(const int32_t *index, int n, const float *key, con
     return cut;
 }
 
-static int key_bucket(float key, float high, double scale)
+static int key_bucket(float key, float high, double scale, int n)
 {
     double b = ((double)high - (double)key) * scale;
-    return b < BUCKETS ? (int)b : BUCKETS - 1;
+    return b < n ? (int)b : n - 1;
 }
 
 /*
@@ -186,13 +194,16 @@ static struct cut find_cut(int32_t *index, int n, const float *key, const float 
                            double above, double target, float low, float high)
 {
     while (n > FEW && low < high) {
-        double mass[BUCKETS] = {0};
-        double scale = BUCKETS / ((double)high - (double)low);
+        const int buckets = n < BUCKETS ? n : BUCKETS;
+        double mass[BUCKETS];
+        double scale = buckets / ((double)high - (double)low);
+        memset(mass, 0, (size_t)buckets * sizeof *mass);
         for (int i = 0; i < n; i++)
-            mass[key_bucket(key[index[i]], high, scale)] += weight ? (double)weight[index[i]] : 1;
+            mass[key_bucket(key[index[i]], high, scale, buckets)] +=
+                weight ? (double)weight[index[i]] : 1;
         int bucket = 0;
         double before = above;
-        for (int b = 0; b < BUCKETS && above < target; b++) {
+        for (int b = 0; b < buckets && above < target; b++) {
             if (mass[b] == 0)
                 continue;
             /* If rounding keeps the sum below the target, this ends with the last bucket. */
@@ -202,9 +213,10 @@ static struct cut find_cut(int32_t *index, int n, const float *key, const float 
         }
         above = before;
         int kept = 0;
-        for (int i = 0; i < n; i++)
-            if (key_bucket(key[index[i]], high, scale) == bucket)
-                index[kept++] = index[i];
+        for (int i = 0; i < n; i++) {
+            index[kept] = index[i];
+            kept += key_bucket(key[index[kept]], high, scale, buckets) == bucket;
+        }
         n = kept;
         low = high = key[index[0]];
         for (int i = 1; i < n; i++) {
@@ -245,13 +257,14 @@ struct range {
     double above;
 };
 
-/* Halve a range HALVINGS times by sums alone. top is the highest key. */
+/* Halve a range so many times by sums alone. top is the highest key; before: the weight of higher
+ * keys that are none of these. */
 static struct range halve_range(const struct sampling_kernels *k, const struct keys *of,
-                                struct range r, float top, double target)
+                                struct range r, float top, double before, double target, int times)
 {
-    for (int i = 0; i < HALVINGS; i++) {
+    for (int i = 0; i < times; i++) {
         float middle = r.low / 2 + (r.high < top ? r.high : top) / 2;
-        double sum = k->sum_least(of->weight, of->key, (size_t)of->n, middle);
+        double sum = before + k->sum_least(of->weight, of->key, (size_t)of->n, middle);
         if (sum < target) {
             r.high = middle;
             r.above = sum;
@@ -283,20 +296,43 @@ static bool guess_range(struct candidates *c, const struct keys *of, struct rang
         return false;
     double whole = k->sum_least(weight, key, (size_t)n, -FLT_MAX);
     double below = (c->sum - target) * n / of->n;
-    r->low = halve_range(k, &sample, over, top, whole - 0.8 * below).low;
-    r->high = halve_range(k, &sample, over, top, whole - 1.2 * below).high;
+    r->low = halve_range(k, &sample, over, top, 0, whole - 0.8 * below, HALVINGS).low;
+    r->high = halve_range(k, &sample, over, top, 0, whole - 1.2 * below, HALVINGS).high;
     r->above = k->sum_least(of->weight, of->key, (size_t)of->n, r->high);
     return true;
+}
+
+/* Halve a range that has the places index[0..n-1] by sums of these alone. Returns how many are
+ * left. */
+static int narrow_range(struct candidates *c, int n, const struct keys *of, struct range *r,
+                        float top, double target)
+{
+    const struct sampling_kernels *k = c->kernels;
+    float *key = c->part, *weight = c->part + n;
+    k->gather(key, of->key, c->index, (size_t)n);
+    k->gather(weight, of->weight, c->index, (size_t)n);
+    const struct keys here = {key, weight, n};
+    const struct range half = halve_range(k, &here, *r, top, r->above, target, HALVINGS);
+    int kept = 0;
+    for (int i = 0; i < n; i++) {
+        c->index[kept] = c->index[i];
+        kept += (key[i] >= half.low) & (key[i] < half.high);
+    }
+    *r = half;
+    return kept;
 }
 
 /* The cut in a range; false if nothing is there. */
 static bool find_cut_within(struct candidates *c, struct cut *cut, const struct keys *of,
                             const struct range *r, float top, double target)
 {
+    struct range here = *r;
     int n = (int)c->kernels->select(c->index, of->key, (size_t)of->n, r->low, r->high);
+    if (n > SEVERAL && n <= MANY)
+        n = narrow_range(c, n, of, &here, top, target);
     if (n > 0)
-        *cut = find_cut(c->index, n, of->key, of->weight, r->above, target, r->low,
-                        r->high < top ? r->high : top);
+        *cut = find_cut(c->index, n, of->key, of->weight, here.above, target, here.low,
+                        here.high < top ? here.high : top);
     return n > 0;
 }
 
@@ -312,7 +348,9 @@ static struct cut find_cut_by_weight(struct candidates *c, const struct keys *of
         if (r.above < target && find_cut_within(c, &cut, of, &r, top, target) &&
             cut.weight >= target)
             return cut;
-        r = halve_range(c->kernels, of, whole, top, target);
+        r = halve_range(c->kernels, of, whole, top, 0, target, HALVINGS);
+    } else if (of->n < MANY && of->n > SEVERAL) {
+        r = halve_range(c->kernels, of, whole, top, 0, target, FEW_HALVINGS);
     }
     if (find_cut_within(c, &cut, of, &r, top, target))
         return cut;

@@ -24,7 +24,7 @@ struct candidates {
     double sum;     /* of the weights */
     float *key;     /* [V] scratch: what a stage cuts by, in the list's order */
     int32_t *index; /* [V] scratch: places in the list */
-    float *part;    /* [V / 8 + 32] scratch: highest keys of blocks; keys and weights of a sample */
+    float *part; /* scratch: highest keys of blocks; keys and weights of a sample, or of a range */
 };
 
 /* Carve the arrays out of an arena, or size them (mem.h). */

@@ -5,7 +5,8 @@
 #                      those on data from elsewhere]
 #   make bench         measure speed [MODEL=PATH]     make fuzz               libFuzzer, FUZZ_S seconds each
 #   make deps          install what is missing        make install PREFIX=/usr/local
-#   make format        clang-format                   make tables             the pages' tables, anew
+#   make format        clang-format                   make uninstall          what that installed
+#   make tables        the pages' tables, anew
 #   make picture DATA=DIR   README's picture, anew    make clean
 #
 #   BUILD=release|debug|asan   side by side under build/       V=1   show the commands
@@ -236,12 +237,19 @@ fuzz: deps-check
 	@FUZZ_SOURCES="$(filter-out model/kernels/kernels_avx% repl/main.c,$(SOURCES)) $(MADE:$(OUT)/%=build/release/%)" \
 	    tests/fuzz/run $(FUZZ_S)
 
+THERE = $(DESTDIR)$(PREFIX)
 install: $(BINARY) $(PARTS) $(OUT)/prattle.1 $(OUT)/prattle.bash
-	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/prattle
-	$(foreach p,$(PARTS),install -D -m 644 $(p) $(DESTDIR)$(PREFIX)/lib/prattle/$(notdir $(p));)
-	install -D -m 644 weights/bundled/bundled.gguf $(DESTDIR)$(PREFIX)/share/prattle/bundled.gguf
-	install -D -m 644 $(OUT)/prattle.1 $(DESTDIR)$(PREFIX)/share/man/man1/prattle.1
-	install -D -m 644 $(OUT)/prattle.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/prattle
+	install -D -m 755 $(BINARY) "$(THERE)/bin/prattle"
+	$(foreach p,$(PARTS),install -D -m 644 $(p) "$(THERE)/lib/prattle/$(notdir $(p))";)
+	install -D -m 644 weights/bundled/bundled.gguf "$(THERE)/share/prattle/bundled.gguf"
+	install -D -m 644 $(OUT)/prattle.1 "$(THERE)/share/man/man1/prattle.1"
+	install -D -m 644 $(OUT)/prattle.bash "$(THERE)/share/bash-completion/completions/prattle"
+
+# The parts of a build on a machine that had more libraries, too.
+uninstall:
+	rm -f "$(THERE)/bin/prattle" "$(THERE)/share/man/man1/prattle.1" \
+	    "$(THERE)/share/bash-completion/completions/prattle"
+	rm -rf "$(THERE)/lib/prattle" "$(THERE)/share/prattle"
 
 format:
 	clang-format -i $(SOURCES) $(MPI_SOURCE) $(HEADERS) $(TESTS) $(wildcard tests/lib/*.[ch]) $(TOOLS) $(FUZZERS)
@@ -255,5 +263,5 @@ tables: $(BINARY)
 picture: $(BINARY) $(OUT)/tests/tools/transcript $(OUT)/tests/tools/picture
 	PRATTLE=$(BINARY) TOOLS=$(OUT)/tests/tools DATA="$(DATA)" repl/picture/draw
 
-.PHONY: all made programs tables picture deps deps-check deps-long run check long bench fuzz install format clean
+.PHONY: all made programs tables picture deps deps-check deps-long run check long bench fuzz install uninstall format clean
 .SECONDARY:

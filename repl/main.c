@@ -184,7 +184,7 @@ static int finish_output(void)
         return 0;
     repl_complain(failed != 0
                       ? err_set(ERR_IO, "cannot write to standard output: %s", strerror(failed))
-                      : err_set(ERR_IO, "standard output did not take all of it"));
+                      : err_set(ERR_IO, "cannot write all of it to standard output"));
     return ERR_IO;
 }
 

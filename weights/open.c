@@ -89,6 +89,10 @@ static int open_adapter(struct source *s, const char *path, bool need_weights,
     int rc = adapter_open(&f, path, NULL);
     if (rc == 0 && (rc = adapter_base(&base, &f, p)) == 0)
         rc = source_open(s, base, 0, need_weights, p);
+    if (rc == 0) {
+        s->base = base;
+        base = NULL;
+    }
     mem_free(base);
     if (rc == 0 && s->table.n_tensors > 0 &&
         ((rc = adapter_read_open(&a, &f, &s->config)) != 0 ||

@@ -4,6 +4,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "weights/gguf/gguf_write.h"
+#include "weights/hf/adapter_file.h"
 #include "weights/hf/save_hf.h"
 #include "weights/hf/source_adapter.h"
 #include "weights/llmc/source_llmc.h"
@@ -93,6 +94,8 @@ int source_save(struct source *s, const char *path, const struct save_config *c,
 {
     int rc = refuse_file_name(path, c);
     if (rc == 0)
+        rc = adapter_spare_base(path, s->base);
+    if (rc == 0)
         rc = check_format(s, path);
     if (rc == 0)
         rc = is_gguf(path)   ? source_save_gguf(s, path, c, p)
@@ -132,7 +135,9 @@ int model_save(struct model *m, const char *path, const struct save_config *c,
     if (rc != 0)
         return rc;
     bool adapted = m->adapter != NULL && m->adapter->on;
-    if (adapted && !m->changed)
+    if (adapted && m->source != NULL && (s.base = mem_strdup(m->source)) == NULL)
+        rc = ERR_NOMEM;
+    if (rc == 0 && adapted && !m->changed)
         rc = source_adapt(&s, m->adapter);
     if (rc == 0)
         rc = source_save(&s, path, c, p);

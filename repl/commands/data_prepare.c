@@ -155,6 +155,12 @@ static void show_read(const struct prepare_report *p, double seconds)
     wrap_row("read", text);
 }
 
+/* Behind Megatron's prefix, where a file that is none of the two has that name. */
+static const char *files_of(enum output_format f, const char *path)
+{
+    return f == OUTPUT_MEGATRON && file_exists(path) ? ".bin and .idx" : "";
+}
+
 static void show_prepared(const struct prepare_report *p, int n_vocab, double seconds)
 {
     char text[400], bytes[32];
@@ -167,8 +173,9 @@ static void show_prepared(const struct prepare_report *p, int n_vocab, double se
     for (int i = 0; i < p->n_parts; i++) {
         const bool lines = p->format == OUTPUT_JSON_LINES;
         show_bytes(bytes, sizeof bytes, (double)p->parts[i].tokens);
-        int n = snprintf(text, sizeof text, "%s: %" PRIu64 " document%s, ", p->parts[i].path,
-                         p->parts[i].documents, plural(p->parts[i].documents));
+        int n = snprintf(text, sizeof text, "%s%s: %" PRIu64 " document%s, ", p->parts[i].path,
+                         files_of(p->format, p->parts[i].path), p->parts[i].documents,
+                         plural(p->parts[i].documents));
         if (lines)
             snprintf(text + n, sizeof text - (size_t)n, "%s", bytes);
         else
@@ -187,8 +194,8 @@ static void show_converted(const struct convert_report *r, bool has_tokenizer)
     char text[400];
     progress_wipe();
     wrap_row("format", output_format_name(r->format));
-    snprintf(text, sizeof text, "%s: %" PRIu64 " document%s, %" PRIu64 " %s%s", r->path,
-             r->documents, plural(r->documents), r->tokens,
+    snprintf(text, sizeof text, "%s%s: %" PRIu64 " document%s, %" PRIu64 " %s%s", r->path,
+             files_of(r->format, r->path), r->documents, plural(r->documents), r->tokens,
              r->format == OUTPUT_JSON_LINES ? "byte" : "token", plural(r->tokens));
     wrap_row("wrote", text);
     if (r->unsplit)

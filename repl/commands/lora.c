@@ -68,7 +68,7 @@ static int load_adapter(struct repl *r, const char *path)
 
 static int save_adapter(struct repl *r, const char *path)
 {
-    char shown[SHOWN];
+    char shown[SHOWN], base[SHOWN];
     int rc = need_adapter(r);
     if (rc == 0 && r->model->changed)
         rc = err_set(ERR_MISMATCH, "the model's weights have changed and are in no file, which an "
@@ -80,7 +80,8 @@ static int save_adapter(struct repl *r, const char *path)
                                              r->options.settings.call.force);
     if (rc == 0)
         wrap_say(stdout, term_dim(stdout), "wrote %s: the adapter alone, for %s",
-                 file_show(shown, sizeof shown, expanded), r->model->name);
+                 file_show(shown, sizeof shown, expanded),
+                 file_show(base, sizeof base, r->model->source));
     if (rc == 0)
         lora_warn_of_base(r->model);
     mem_free(expanded);

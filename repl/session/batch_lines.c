@@ -365,15 +365,14 @@ static int share_lines(struct lines *l, struct settings *s)
 
 static void report_stopped(struct repl *r, long written)
 {
-    const char *s = written == 1 ? "" : "s";
-    char text[96];
-    snprintf(text, sizeof text, "the answers to %ld line%s are whole, those begun are left out",
-             written, s);
+    char text[96] = " before the first answer was whole";
+    if (written > 0)
+        snprintf(text, sizeof text, " after the answers to %ld line%s; those begun are left out",
+                 written, written == 1 ? "" : "s");
     if (r->interactive)
         repl_say_stopped(r, text);
     else
-        wrap_say(stderr, "", "[stopped after the answers to %ld line%s; those begun are left out]",
-                 written, s);
+        wrap_say(stderr, "", "[stopped%s]", text);
 }
 
 /* Settings of a whole batch: one seed for all of its lines. */

@@ -133,6 +133,26 @@ static bool are_texts(const json_t *value)
     return are;
 }
 
+static bool is_number(const struct setting *row)
+{
+    return row->type == SETTING_INT || row->type == SETTING_INT64 || row->type == SETTING_UINT64 ||
+           row->type == SETTING_FLOAT || row->type == SETTING_DOUBLE;
+}
+
+static int take_value(struct buf *text, const struct setting *row, json_t *value)
+{
+    if (row->texts && !are_texts(value))
+        return err_set(ERR_FORMAT, "must be a text or a list of texts, none of them empty");
+    if (row->pairs && json_is_array(value) && json_is_array(json_array_get(value, 0)))
+        return err_set(ERR_FORMAT, "must be an object, as {\"65\": -100}");
+    if ((row->type != SETTING_STRING && json_is_array(value)) ||
+        (!row->pairs && json_is_object(value)))
+        return err_set(ERR_FORMAT, "must be a text, a number, true or false");
+    if (is_number(row) && json_is_boolean(value)) /* an error says what was given */
+        return buf_str(text, json_is_true(value) ? "true" : "false");
+    return row->texts && json_is_string(value) ? put_word(text, value) : put_value(text, value);
+}
+
 static int take_setting(struct options *o, const char *name, json_t *value)
 {
     const struct setting *row;
@@ -147,13 +167,7 @@ static int take_setting(struct options *o, const char *name, json_t *value)
         return err_set(ERR_UNSUPPORTED, "%s cannot be given for a single line", row->name);
     if (json_is_null(value)) /* as if it were not there */
         return 0;
-    if (row->texts && !are_texts(value))
-        rc = err_set(ERR_FORMAT, "must be a text or a list of texts, none of them empty");
-    else if ((row->type != SETTING_STRING && json_is_array(value)) ||
-             (!row->pairs && json_is_object(value)))
-        rc = err_set(ERR_FORMAT, "must be a text, a number, true or false");
-    else
-        rc = row->texts && json_is_string(value) ? put_word(&text, value) : put_value(&text, value);
+    rc = take_value(&text, row, value);
     if (rc != 0)
         rc = err_set(rc, "%s %s", row->name, err_text());
     if (rc == 0)

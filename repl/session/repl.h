@@ -108,7 +108,8 @@ void repl_pop_turn(struct repl *r);
 
 /* Show the message of an error; nothing for ERR_INTERRUPTED, of which the user knows. */
 void repl_complain(int rc);
-/* "[stopped; what]" in the place of the terminal's ^C; what: "" where there is no more to say. */
+/* "[stopped; what]" in the place of the terminal's ^C; what: "" where there is no more to say, or
+ * " before ..." where the sentence goes on. */
 void repl_say_stopped(struct repl *r, const char *what);
 /* Where no line says how an answer ended, that the context did; once, however many it ends. */
 void repl_report_full(struct repl *r, const struct generate_config *g, const struct answer *answers,

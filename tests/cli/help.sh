@@ -93,7 +93,7 @@ done
 # Completion: bash breaks a line at = and :, as it does before it calls a function.
 p help --format bash >"$TMPDIR/prattle.bash"
 is "the completion is a script" "" "$(bash -n "$TMPDIR/prattle.bash" 2>&1)"
-mkdir -p "$TMPDIR/files/folder" && touch "$TMPDIR/files/my text.txt" "$TMPDIR/files/model.gguf"
+mkdir -p "$TMPDIR/files/folder" && touch "$TMPDIR/files/"{"my text.txt",model.gguf,12:30.txt}
 # offers WORD...: what is offered for the last word, sorted, with a space between.
 offers() {
     (
@@ -140,6 +140,8 @@ is "  of hub" "distilgpt2 org/tiny" "$(offers hub remove "")"
 is "  behind another option, none" "" "$(offers --dtype org)"
 rm -r "$HF_HOME/hub"
 is "random models" "gpt2-xl" "$(offers random:gpt2-x)"
+is "  from their beginning" "gpt2 gpt2-large gpt2-medium gpt2-xl" "$(offers random:)"
+is "a file with a colon, from behind that on" "30.txt 30.txt" "$(offers eval text 12:) $(offers train lora data=12:3)"
 has "train: presets" "nanogpt-shakespeare" "$(offers train "")"
 has "  words" "resume" "$(offers train "")"
 has "  files" "my text.txt" "$(offers train "")"
@@ -171,4 +173,10 @@ is "into DESTDIR alone" "bin/prattle ${parts:+$parts }share/bash-completion/comp
     "$(cd "$TMPDIR/root/usr" && find . -type f | sed 's|^\./||' | LC_ALL=C sort | xargs)"
 is "the installed page" "$page" "$(cat "$TMPDIR/root/usr/share/man/man1/prattle.1")"
 is "the installed completion" "" "$(diff "$TMPDIR/prattle.bash" "$TMPDIR/root/usr/share/bash-completion/completions/prattle")"
+touch "$TMPDIR/root/usr/bin/other"
+make install DESTDIR="$TMPDIR/a root" PREFIX=/usr >/dev/null 2>"$TMPDIR/install.log"
+is "a folder with a blank" "0  other" "$? $(cat "$TMPDIR/install.log") $(diff -rq "$TMPDIR/root" "$TMPDIR/a root" | sed 's/.*: //')"
+make uninstall DESTDIR="$TMPDIR/root" PREFIX=/usr >/dev/null 2>"$TMPDIR/install.log"
+is "make uninstall" "0  ./bin/other" "$? $(cat "$TMPDIR/install.log") $(cd "$TMPDIR/root/usr" && find . -type f)"
+is "  and its folders" "./bin ./lib ./share" "$(cd "$TMPDIR/root/usr" && find . -mindepth 1 -maxdepth 1 -type d | sort | xargs)"
 finish

@@ -95,4 +95,14 @@ has "a base that is a checkpoint may go" "the adapter needs run/step-000001, a c
     "$("$PRATTLE" train lora data="$TEXT" epochs=0 steps=1 sequence_length=48 eval_every=0 sample_every=0 folder=on_run --model run 2>&1)"
 "$PRATTLE" convert run/step-000001 copy >/dev/null
 is "a copy of it stays" "" "$("$PRATTLE" train lora data="$TEXT" epochs=0 steps=1 sequence_length=48 eval_every=0 sample_every=0 folder=on_copy --model copy 2>&1 >/dev/null)"
+
+# What an adapter needs is not written over, whoever asks for it.
+mkdir ground && "$PRATTLE" convert $MODEL ground/base >/dev/null
+"$PRATTLE" train lora data="$TEXT" steps=1 sequence_length=48 eval_every=0 sample_every=0 init=ground/base folder=small >/dev/null
+before=$(cat ground/base/* | sha256sum) spared="is the base of the adapter, which needs it as it is; choose another name"
+has "its base is spared by convert" "ground/base $spared" "$("$PRATTLE" convert small/step-000001 ground/base --force 2>&1)"
+has "  by another path" "./ground/base/ $spared" "$("$PRATTLE" convert small ./ground/base/ --force 2>&1)"
+is "  and stays" "$before" "$(cat ground/base/* | sha256sum)"
+"$PRATTLE" convert small other.gguf >/dev/null
+is "what was merged has a name of its own" "other" "$("$PRATTLE" model other.gguf | head -1)"
 finish

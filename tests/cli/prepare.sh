@@ -358,4 +358,7 @@ touch part.tfrecord.Xy12Zw.tmp part.tfrecord.index.Xy12Zw.tmp part.tfrecord.Used
 } 9<part.tfrecord.Used01.tmp
 is "a conversion takes away what kills left, and not what is in use" "part.tfrecord part.tfrecord.Used01.tmp part.tfrecord.index" \
     "$(LC_ALL=C ls -d part.tfrecord* | paste -sd ' ')"
+echo precious >plain.txt
+has "a prefix that is another file's name" "plain.txt.bin and .idx: 1 document" "$("$PRATTLE" data prepare plain.txt plain.txt --model $MODEL 2>&1)"
+is "  which stays" precious "$(cat plain.txt)"
 finish

@@ -102,7 +102,7 @@ has "--version" "prattle " "$(p --version)"
 is "  as a word too" "$(p --version)" "$(p version)"
 has "a full disk is said" "cannot write to standard output: No space left" "$("$PRATTLE" help 2>&1 >/dev/full)"
 is "  and a failure" 1 "$("$PRATTLE" help >/dev/full 2>&1; echo $?)"
-has "  nor is it missed on the way" "standard output did not take all of it" \
+has "  nor is it missed on the way" "cannot write all of it to standard output" \
     "$("$PRATTLE" help settings --format markdown 2>&1 >/dev/full)"
 is "a reader that goes is not" "status 0" \
     "$({ { "$PRATTLE" help settings --format markdown; echo "status $?" >&2; } | true; } 2>&1)"

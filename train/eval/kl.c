@@ -7,6 +7,7 @@
 #include "train/eval/token_sums.h"
 #include "train/eval/windows.h"
 
+#include "model/adapter.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
@@ -126,10 +127,12 @@ static void report_comparison(struct comparison *c, const struct windows *w)
                     d.change.error, NULL);
     snprintf(
         r->definition, sizeof r->definition,
-        "KL(other || this) in nats at each target, other: %s (%02x%02x%02x%02x) in %s, this in %s; "
+        "KL(other || this) in nats at each target, other: %s%s (%02x%02x%02x%02x) in %s, this in "
+        "%s; "
         "windows of %d, stride %d, each target once",
-        file_show(name, sizeof name, other->name), weights[0], weights[1], weights[2], weights[3],
-        r->other_precision, r->precision, w->length, w->step);
+        file_show(name, sizeof name, other->name),
+        other->adapter != NULL && other->adapter->on ? " with an adapter" : "", weights[0],
+        weights[1], weights[2], weights[3], r->other_precision, r->precision, w->length, w->step);
 }
 
 static int measure_divergence(struct evaluation *ev, const struct ids *ids)

@@ -148,6 +148,16 @@ int gguf_bool(const struct gguf *g, const char *key, bool *out)
     return 0;
 }
 
+char *gguf_file_title(const char *path)
+{
+    static const char ending[] = ".gguf";
+    const char *slash = strrchr(path, '/'), *base = slash == NULL ? path : slash + 1;
+    size_t n = strlen(base);
+    if (n >= sizeof ending && text_ends_in(base, ending))
+        n -= strlen(ending);
+    return mem_sprintf("%.*s", (int)n, base);
+}
+
 int gguf_text(const struct gguf *g, const char *key, bool required, char **out)
 {
     const struct gguf_value *v;

@@ -66,6 +66,8 @@ int gguf_int(const struct gguf *g, const char *key, bool required, int64_t min, 
              int64_t *out);
 int gguf_float(const struct gguf *g, const char *key, bool required, float *out);
 int gguf_bool(const struct gguf *g, const char *key, bool *out);
+/* The last part of a file's path, without .gguf, in new memory: a model's name. */
+char *gguf_file_title(const char *path);
 /* A copy in new memory; NULL if the key is missing and not required. */
 int gguf_text(const struct gguf *g, const char *key, bool required, char **out);
 /*

@@ -27,6 +27,7 @@ struct writer {
     const struct source *source;
     const struct save_config *config;
     const struct progress *progress;
+    char *title;     /* owned */
     struct buf keys; /* the key-value pairs */
     uint64_t n_keys;
     struct entry *entries;
@@ -149,7 +150,7 @@ static void put_config(struct writer *w)
 {
     const struct config *c = &w->source->config;
     key_string(w, "general.architecture", "gpt2");
-    key_string(w, "general.name", w->source->name == NULL ? "gpt2" : w->source->name);
+    key_string(w, "general.name", w->title);
     enum dtype d = w->entries[0].dtype; /* the embedding's */
     key_u32(w, "general.file_type",
             d == DTYPE_F32   ? FILE_TYPE_F32
@@ -356,7 +357,10 @@ int source_save_gguf(struct source *s, const char *path, const struct save_confi
     int rc = file_create(&f, path, c->force);
     if (rc != 0)
         return rc;
-    if ((rc = plan_entries(&w)) == 0 && (rc = write_head(&w, &f)) == 0 &&
+    /* With an adapter it is another model than its base. */
+    w.title = s->base != NULL || s->name == NULL ? gguf_file_title(path) : mem_strdup(s->name);
+    rc = w.title == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && (rc = plan_entries(&w)) == 0 && (rc = write_head(&w, &f)) == 0 &&
         (rc = write_tensors(&w, &f)) == 0) {
         note_unsaid_config(&w);
         note_uneven(&w);
@@ -364,6 +368,7 @@ int source_save_gguf(struct source *s, const char *path, const struct save_confi
     }
     file_abandon(&f);
     mem_free(w.entries);
+    mem_free(w.title);
     buf_release(&w.keys);
     return rc;
 }

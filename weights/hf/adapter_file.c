@@ -406,11 +406,35 @@ int adapter_write(const struct adapter *a, const char *folder, const char *base)
     return rc != 0 ? rc : write_tensors(a, folder);
 }
 
+int adapter_spare_base(const char *path, const char *base)
+{
+    if (base == NULL)
+        return 0;
+    char *folder = mem_strdup(base), *slash = folder == NULL ? NULL : strrchr(folder, '/');
+    if (folder == NULL)
+        return ERR_NOMEM;
+    if (slash != NULL)
+        *slash = '\0';
+    const bool spoils = file_is_same(path, base) ||
+                        (slash != NULL && !file_is_folder(base) && file_is_same(path, folder));
+    mem_free(folder);
+    return spoils ? file_refuse(ERR_EXISTS, path,
+                                "is the base of the adapter, which needs it as it is; "
+                                "choose another name")
+                  : 0;
+}
+
 int adapter_save(struct adapter *a, const char *path, const char *base, bool force)
 {
     struct folder_writer w;
+    int rc = adapter_spare_base(path, base);
+    if (rc == 0 && file_exists_in(path, "config.json"))
+        rc = file_refuse(ERR_EXISTS, path,
+                         "has a whole model, which no adapter replaces; choose another name");
+    if (rc != 0)
+        return rc;
     char *copy = mem_strdup(path);
-    int rc = copy == NULL ? ERR_NOMEM : folder_create(&w, path, force);
+    rc = copy == NULL ? ERR_NOMEM : folder_create(&w, path, force);
     if (rc == 0) {
         if ((rc = adapter_write(a, w.temp, base)) == 0)
             rc = folder_commit(&w);

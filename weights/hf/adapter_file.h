@@ -36,8 +36,11 @@ int adapter_read_files(struct adapter **out, const char *path, const struct file
 int adapter_base_name(char **out, const struct adapter_folder *f);
 /* Write its files into an existing folder. base: the path of its model. */
 int adapter_write(const struct adapter *a, const char *folder, const char *base);
+/* ERR_EXISTS: path is that of the base of an adapter, or the folder that its file is in; written
+ * over, it would be lost. base NULL: none. */
+int adapter_spare_base(const char *path, const char *base);
 /* Write its folder, atomically; a->path is then path, and a is unchanged since. ERR_EXISTS without
- * force. */
+ * force, and where path has a whole model. */
 int adapter_save(struct adapter *a, const char *path, const char *base, bool force);
 
 #endif

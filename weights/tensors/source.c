@@ -17,6 +17,7 @@ void source_close(struct source *s)
     mem_free(s->readers);
     mem_free(s->files);
     mem_free(s->name);
+    mem_free(s->base);
     mem_free(s->defaults);
     *s = (struct source){0};
 }

@@ -22,6 +22,7 @@ struct source {
     struct tokenizer *tokenizer; /* NULL: none; owned unless borrowed */
     bool tokenizer_borrowed;     /* it belongs to a model in memory */
     char *name;                  /* for display; owned */
+    char *base; /* of the adapter that is merged into what is read: its path; NULL: none; owned */
     char *defaults;              /* stored settings as YAML; NULL: none; owned */
     const char *defaults_file;   /* the name of their file, for messages; a literal */
     void *format;                /* the format's state: open files, headers */

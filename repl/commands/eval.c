@@ -11,6 +11,7 @@
 #include "repl/terminal/pager.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/model_hint.h"
+#include "repl/session/processes.h"
 #include "repl/session/repl.h"
 #include "repl/session/unsaved.h"
 #include "repl/terminal/term.h"
@@ -191,6 +192,14 @@ static int report_result(struct repl *r, const struct eval_result *result, struc
     return rc;
 }
 
+/* Each rank is to measure the same. */
+static int check_asked(const struct repl *r, const struct eval *e)
+{
+    char what[64];
+    snprintf(what, sizeof what, "evaluation: %s", e->name);
+    return processes_check_options(r, what);
+}
+
 static int measure_model(struct repl *r, const struct eval_request *w)
 {
     const struct settings *s = &r->options.settings;
@@ -202,12 +211,14 @@ static int measure_model(struct repl *r, const struct eval_request *w)
     if (!config.by_ranks && world_rank() > 0)
         return 0;
     int rc = repl_need_model(r);
+    if (config.by_ranks && (rc = world_agree(rc)) == 0)
+        rc = check_asked(r, w->eval);
     if (rc == 0 && (rc = repl_ready(r, s->batch.batch_size)) == 0 && w->other != NULL)
         rc = open_other(&other, &other_model, r, w->other);
     if (rc == 0 && config.by_ranks)
         rc = eval_check_file(w->eval, &config, w->path);
-    if (config.by_ranks)
-        rc = world_agree(rc);
+    if (config.by_ranks && (rc = world_agree(rc)) == 0)
+        rc = processes_check_model(r);
     if (rc == 0) {
         rc = eval_run(w->eval, &r->engine, w->other == NULL ? NULL : &other, &config, w->path,
                       &result, progress_show());

@@ -295,7 +295,7 @@ static const struct system_option table[] = {
 {MEGATRON, "--num-virtual-stages-per-pipeline-rank", "execution.virtual_stages", "the same number; any number of micro-batches will do"},
 {MEGATRON, "--num-layers-per-virtual-pipeline-stage", "execution.virtual_stages", "the layers of a process divided by it"},
 {MEGATRON, "--distribute-saved-activations", "execution.rts_activations", "with execution.recompute=all, as with --recompute-method uniform and 1 layer each"},
-{MEGATRON, "--bf16", "training.matmul_precision", "of the factors of matrix products; weights and activations stay float32"},
+{MEGATRON, "--bf16", "training.matmul_precision", "of the factors of matrix products; weights and activations stay float32; not with tensor_parallel"},
 {MEGATRON, "--grad-reduce-in-bf16", "execution.half_partials", "gradients stay float32 within a block; the same results for any number of processes"},
 {MEGATRON, "--use-distributed-optimizer", "execution.zero", "zero=1; zero=2 divides summed gradients too"},
 };

@@ -20,6 +20,7 @@
 #include "repl/session/batch_input.h"
 #include "repl/session/batch_ranks.h"
 #include "repl/session/json_lines.h"
+#include "repl/session/processes.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/answer.h"
 #include "repl/terminal/term.h"
@@ -354,10 +355,15 @@ static int share_lines(struct lines *l, struct settings *s)
 {
     if (world_size() == 1)
         return 0;
-    if (*s->talk.save_samples != '\0')
-        return err_set(ERR_UNSUPPORTED, "save_samples is not for several processes");
+    int rc = *s->talk.save_samples != '\0'
+                 ? err_set(ERR_UNSUPPORTED, "save_samples is not for several processes")
+                 : 0;
+    if ((rc = world_agree(rc)) == 0)
+        rc = processes_check_options(l->repl, "prompts");
+    if (rc != 0)
+        return rc;
     world_broadcast(&s->sampler.seed, sizeof s->sampler.seed, 0);
-    int rc = batch_ranks_read(&l->in.pending, l->in.fd);
+    rc = batch_ranks_read(&l->in.pending, l->in.fd);
     if (rc == 0)
         rc = batch_input_begin_whole(&l->in);
     return world_agree(rc == 0 ? batch_ranks_open(&l->ranks, write_output, l) : rc);
@@ -390,8 +396,8 @@ static int run_batch(struct repl *r, struct lines *l, const struct settings *s)
     int texts = generate_texts(&s->generate, &s->sampler), size = s->batch.batch_size;
     if (rc == 0)
         rc = repl_ready(r, texts > size ? texts : size);
-    if (l->ranks != NULL)
-        rc = world_agree(rc);
+    if (l->ranks != NULL && (rc = world_agree(rc)) == 0)
+        rc = processes_check_model(r);
     if (rc == 0)
         rc = scheduler_run(&r->engine, &s->generate, &s->sampler, size, &callbacks, &stats);
     if (l->ranks != NULL) {

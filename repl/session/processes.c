@@ -9,6 +9,7 @@
 #include "train/parallel/loss.h"
 #include "train/parallel/plugin.h"
 #include "train/parallel/world.h"
+#include "train/run/ranks_check.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -110,6 +111,49 @@ int processes_agree(int rc, const char *command)
         rc = err_set(ERR_MISMATCH, "it has another command: %s, and rank 0 %s",
                      *own == '\0' ? "prompts" : own, *first == '\0' ? "prompts" : first);
     return world_agree(rc);
+}
+
+/* Where the ranks may differ: in where things are, in speed, and in what is shown. */
+static bool is_own(const struct setting *row)
+{
+    const struct setting *const own[] = {
+        OPTION(device.model),       OPTION(device.offline),
+        OPTION(device.lora),        OPTION(device.memory),
+        OPTION(device.phased),      OPTION(device.threads),
+        OPTION(device.pin),         OPTION(device.kernels),
+        OPTION(device.cache_size),  OPTION(generate.device_loop),
+        OPTION(generate.speculate), OPTION(generate.device_iterations),
+        OPTION(batch.batch_size),   OPTION(call.out),
+        OPTION(call.force),         OPTION(eval.data_dir)};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (row == own[i])
+            return true;
+    return row->type == SETTING_SHORTHAND || strcmp(row->group, "Terminal") == 0;
+}
+
+int processes_check_options(const struct repl *r, const char *what)
+{
+    struct buf own = {0};
+    const struct setting *row;
+    if (world_size() == 1)
+        return 0;
+    int rc = buf_printf(&own, "%s\n", what);
+    for (int i = 0; rc == 0 && (row = settings_table_at(&options_table, i)) != NULL; i++) {
+        if (is_own(row))
+            continue;
+        if ((rc = buf_printf(&own, "%s: ", row->name)) == 0 &&
+            (rc = setting_format(row, &r->options.settings, &own)) == 0)
+            rc = buf_char(&own, '\n');
+    }
+    if ((rc = world_agree(rc)) == 0)
+        rc = ranks_check_settings(buf_text(&own));
+    buf_release(&own);
+    return rc;
+}
+
+int processes_check_model(const struct repl *r)
+{
+    return ranks_check_model(r->model);
 }
 
 int processes_end(int rc, const char *said)

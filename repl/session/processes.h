@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct repl;
+
 /* The environment of ranks that prattle itself has launched (launcher.h): columns of the terminals
  * that their standard output and error come to, 0 where it is none, and its path where all ranks
  * are on its host, "80 80 /dev/pts/3"; and "prompt" or "shell". */
@@ -28,6 +30,11 @@ int processes_open(void);
  * prompts. ERR_MISMATCH; ERR_UNSUPPORTED: train by processes that a launcher without MPI has
  * started */
 int processes_agree(int rc, const char *command);
+/* By all, before they do something together, with what it is beside the options: whether each was
+ * given the same of all options that results depend on; and once each has its model, whether it is
+ * the same. ERR_MISMATCH. */
+int processes_check_options(const struct repl *r, const char *what);
+int processes_check_model(const struct repl *r);
 /* By all ranks when nothing of theirs is left, with what each ends with, and the sentence it said
  * of it: an error that the others do not know of becomes that of all, and is said. */
 int processes_end(int rc, const char *said);

@@ -58,6 +58,15 @@ has "  a full one is said" "no room for " "$(ulimit -f 16; plan ranks=1 $given p
 is "  where it leaves nothing" "" "$(ls -d runs 2>/dev/null)"
 waits() { plan ranks=1 $given phased=on gradient_blocks=1 disk=$1 | awk '/^  disk/ { print $2 }'; }
 is "  a slow one is waited for" yes "$(awk -v a="$(waits 0.001)" -v b="$(waits 0.01)" 'BEGIN { print(a > 9 * b && b > 1 ? "yes" : a " and " b) }')"
+# By several a run is in memory, in whatever layout is best there.
+divided() {
+    plan "$@" ranks=16 link=12.5 latency=5 disk=2 gflops=100 stream=40 rank_memory=64 model.init=random:gpt2-large micro_batch_size=1 \
+        gradient_accumulation=8 gradient_blocks=8 | sed -n 's/^best layout: //p'
+}
+best=$(divided)
+has "shards are the best for some" " tensor_parallel=2" "$best"
+is "  from disk for one process, too" "$best phased=off" "$(divided phased=on)"
+is "  but not with what they cannot do" "" "$(divided matmul_precision=bfloat16 | grep tensor)"
 
 is "a cluster has a link" "link=GB/s is missing: how fast processes send to each other (under mpirun link=auto measures it)" "$(plan ranks=4)"
 is "and processes" "ranks=N is missing: of how many processes the cluster is" "$(plan link=4)"

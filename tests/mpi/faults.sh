@@ -151,4 +151,15 @@ wait $launcher
 has "under mpirun the others end, which is said before" "elastic is on, but mpirun has started the processes, so a lost one ends the run: with replicas=N prattle starts them" "$(cat err)"
 has "  and by whom" "prattle: rank 1 ($here) was lost: its process has ended" "$(cat err)"
 is "  nothing is left" "0 " "$(gone "$TMPDIR/bare") $(left)"
+# What has nothing to save does not go on for nothing.
+for _ in $(seq 2000); do cat "$TEXT"; done >long.txt
+EXEC="exec timeout 100" ranks 2 eval text long.txt --model $MODEL --last-n 2 >log 2>err &
+launcher=$!
+for _ in $(seq 3000); do grep -q 'Ctrl-C stops' err || ! kill -0 $launcher 2>/dev/null && break; sleep 0.02; done
+mpirun=$(pgrep -P $launcher mpirun) || mpirun=$(pgrep -P $launcher prterun)
+kill -STOP "$(pgrep -P "$mpirun" | tail -n 1)"
+wait $launcher
+is "one of an evaluation that is stopped ends it" 1 $?
+has "  and is named" "prattle: rank 1 ($here) was lost: it has not been heard of for 7 s" "$(cat err)"
+is "  nothing is left" "0 " "$(gone long.txt) $(left)"
 finish

@@ -82,4 +82,19 @@ is "  or of which some are at fault there" "rank 1 on $(hostname): wrong.jsonl l
 1" "$(apart first second lambada wrong.jsonl)"
 is "  or on the first" "wrong.jsonl line 4: expected an object whose field text is a string
 1" "$(apart second first lambada wrong.jsonl)"
+# two WORDS WORDS: of two processes, each with its own; the first line that says what is wrong.
+two() {
+    each 2 "[ \$OMPI_COMM_WORLD_RANK = 0 ] && exec timeout 60 '$PRATTLE' $1; exec timeout 60 '$PRATTLE' $2" <prompts 2>&1 |
+        grep -a '^rank' | head -n 1
+}
+one="-m $MODEL --seed 5 -n 3 --ignore-eos" other="rank 1 on $(hostname):"
+is "other options of prompts" "$other its settings are others: temperature: 2, and on rank 0 temperature: 0.8" "$(two "$one" "$one --temperature 2")"
+is "  another form" "$other its settings are others: jsonl: on, and on rank 0 jsonl: off" "$(two "$one" "$one --jsonl")"
+is "  another precision" "$other its settings are others: dtype: fp32, and on rank 0 dtype: auto" "$(two "$one" "$one --dtype fp32")"
+is "  another model" "$other not the same weights as on rank 0" "$(two "$one" "$one -m $MODEL@7")"
+is "  but each its threads" "" "$(two "$one" "$one --threads 1 --speculate off --color off")"
+measure="eval lambada first/other.jsonl -m $MODEL --seed 5"
+is "other options of an evaluation" "$other its settings are others: limit: 2, and on rank 0 limit: 0" "$(two "$measure" "$measure --limit 2")"
+is "  another one" "$other its settings are others: evaluation: text, and on rank 0 evaluation: lambada" "$(two "$measure" "${measure/lambada/text}")"
+is "  another model" "$other not the same weights as on rank 0" "$(two "$measure" "$measure -m $MODEL@7")"
 finish

@@ -14,7 +14,8 @@ struct sizes {
     double n, moment;       /* parameters; both moments of one */
     double input, residual; /* of one layer's micro-batches, of all micro-batches */
     double input_slots, residual_slots;
-    double outside_blocks, outside_slots;
+    double outside_slots;
+    int blocks;   /* of gradients outside the layers that wait; 0: one block has none */
     double walk;  /* of the optimizer's parts in memory */
     bool twice;   /* it goes through them again, for the weights */
     double other; /* that is in memory anyway */
@@ -52,7 +53,7 @@ static int measure(struct sizes *z, const struct run_config *c, const struct con
     z->residual = b.residuals;
     z->input_slots = b.inputs_at_work;
     z->residual_slots = b.residuals_at_work;
-    z->outside_blocks = b.outside;
+    z->blocks = b.blocks;
     z->outside_slots = b.outside_at_work;
     z->walk = (n < part ? n : part) * (moment + 2 * element);
     z->twice = c->optimizer.kind == OPTIMIZER_LAMB;
@@ -83,7 +84,8 @@ static double room_on_disk(const struct phased_plan *p, const struct sizes *z)
            (p->weights.n_kept < z->L ? block : 0) +
            (p->weights.n_gradients_kept < z->L ? block : 0) +
            (p->place.n_inputs_kept <= z->L ? (z->L + 1) * z->input : 0) +
-           (p->place.residuals_kept ? 0 : z->residual) + z->outside_blocks;
+           (p->place.residuals_kept ? 0 : z->residual) +
+           (p->place.n_outside_kept < z->blocks ? z->blocks * z->outside : 0);
 }
 
 /* What is written and wanted again while it is still on its way is not read (disk_array.h). The
@@ -98,20 +100,20 @@ static void count_traffic(struct phased_plan *p, const struct sizes *z)
                  moments = (z->n - (double)p->n_moments_kept) * z->moment,
                  again = z->twice ? moments + weights + gradients : 0,
                  stays = away == z->L ? z->layer : 0,
-                 outside = most(0, z->outside_blocks - DISK_ARRAY_LEAVING * z->outside);
+                 outside = (z->blocks - p->place.n_outside_kept) * z->outside,
+                 outside_again = most(0, outside - DISK_ARRAY_LEAVING * z->outside);
     p->disk = room_on_disk(p, z);
     p->read = moments + 3 * weights - stays + 2 * gradients +
               (z->L + (read_soon ? z->L + 1 : 0)) * inputs +
-              (read_soon ? z->L + 1 : 0) * residuals + outside + again;
-    p->write =
-        moments + weights + gradients + (z->L + 1) * (inputs + residuals) + z->outside_blocks;
+              (read_soon ? z->L + 1 : 0) * residuals + outside_again + again;
+    p->write = moments + weights + gradients + (z->L + 1) * (inputs + residuals) + outside;
     p->traffic = (struct phased_traffic){
         .weights = z->layer,
         .gradients = z->layer,
         .forward = (read_soon ? 2 : 1) * inputs,
         .backward = inputs + (read_soon ? 2 : 1) * residuals - stays / z->L,
-        .loss = (read_soon ? inputs : 0) + residuals + z->outside_blocks,
-        .alone = inputs + (read_soon ? residuals : 0) + outside,
+        .loss = (read_soon ? inputs : 0) + residuals + outside,
+        .alone = inputs + (read_soon ? residuals : 0) + outside_again,
         .optimizer = 2 * moments + 2 * weights + 2 * gradients + again,
     };
 }
@@ -143,6 +145,7 @@ int phased_plan(struct phased_plan *out, const struct run_config *c, const struc
     out->weights.n_kept = keep_few(&left, z.layer, z.L);
     out->place.n_inputs_kept = keep_few(&left, z.input, z.L + 1);
     out->weights.n_gradients_kept = keep_few(&left, z.layer, z.L);
+    out->place.n_outside_kept = keep_few(&left, z.outside, z.blocks);
     out->n_moments_kept = keep_some(&left, z.moment, (size_t)z.n);
     out->memory = least + (room - left);
     out->all = z.other + out->memory;

@@ -3,7 +3,8 @@
 /*
  * What of a run with phased=on stays in memory, and what it reads and writes. Kept is what would be
  * read and written most often for its size, as long as there is room: the gradients of the residual
- * stream, then weights of layers, inputs of layers, gradients of layers, and moments.
+ * stream, then weights of layers, inputs of layers, gradients of layers, those outside of blocks,
+ * and moments.
  */
 #include "train/config/run_config.h"
 #include "train/step/phased_memory.h"

@@ -19,7 +19,8 @@ struct loss {
 void loss_say_by(void (*say)(int fd, const struct loss *l));
 /* That descriptor; -1: none. */
 int loss_words(void);
-/* Rank 0, by the thread that waits, in place of waiting; then the process ends. NULL: nothing. */
+/* Rank 0, by the thread that waits, in place of waiting; then the process ends. NULL: nothing, and
+ * it ends without waiting. */
 void loss_use(void (*act)(void *user), void *user);
 /* Does not return where rank 0 has lost another; by the thread that exchanges bytes. */
 void loss_check(void);

@@ -135,12 +135,11 @@ int scaling_best(struct scaling_layout *out, const struct scaling_run *run, cons
     const struct config *shape = run->shape;
     struct search s = {run, k, .time_s = INFINITY, .bytes = INFINITY};
     /* An adapter is trained with the whole model in each process. */
-    const bool whole = c->lora.rank > 0;
+    const bool whole = c->lora.rank > 0,
+               in_shards = !whole && !is_muon(c) && c->logging.log_activations_every == 0 &&
+                           c->training.matmul_precision != FACTORS_BFLOAT16;
     const int most_stages = whole ? 1 : shape->n_layer + 1,
-              most_tensor =
-                  whole || is_muon(c) || c->execution.phased || c->logging.log_activations_every > 0
-                      ? 1
-                      : shard_most(shape);
+              most_tensor = in_shards ? shard_most(shape) : 1;
     struct scaling_layout one;
     struct step_time alone;
     layout_init(&one.over, shape->n_layer, 1);

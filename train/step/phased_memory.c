@@ -43,7 +43,8 @@ static int open_arrays(struct phased_step *k, const struct phased_place *place)
                                 place->n_inputs_kept},
                       residuals = {"residual gradients", k->residual_bytes, M, M,
                                    place->residuals_kept ? 1 : 0},
-                      outside = {"gradient blocks", k->outside_bytes, x->gradient_blocks.n, 1, 0};
+                      outside = {"gradient blocks", k->outside_bytes, x->gradient_blocks.n, 1,
+                                 place->n_outside_kept};
     int rc = open_rows(&k->inputs, &inputs, place->folder, q);
     if (rc == 0)
         rc = open_rows(&k->residuals, &residuals, place->folder, q);
@@ -147,7 +148,7 @@ struct phased_bytes phased_bytes(const struct config *c, enum dtype dtype,
     const int blocks = s->gradient_blocks > 1 ? s->gradient_blocks : 0;
     return (struct phased_bytes){.inputs = L * M * input,
                                  .residuals = M * residual,
-                                 .outside = blocks * outside,
+                                 .blocks = blocks,
                                  .outside_at_work = (blocks < OUTSIDE ? blocks : OUTSIDE) * outside,
                                  .inputs_at_work = (L * M < INPUTS ? L * M : INPUTS) * input,
                                  .residuals_at_work = (M < RESIDUALS ? M : RESIDUALS) * residual};

@@ -13,9 +13,11 @@ int phased_new(struct phased_step **out, struct weights *w, const struct step_co
                const struct phased_place *place);
 void phased_free(struct phased_step *k); /* accepts NULL */
 
-/* The room of arrays on disk, and what of them is in memory where none is kept, in bytes. */
+/* The room of arrays on disk, and what of them is in memory where none is kept, in bytes; and of
+ * how many blocks the gradients outside the layers wait, 0 where there is one. */
 struct phased_bytes {
-    double inputs, residuals, outside;
+    double inputs, residuals;
+    int blocks;
     double inputs_at_work, residuals_at_work, outside_at_work;
 };
 struct phased_bytes phased_bytes(const struct config *c, enum dtype dtype,

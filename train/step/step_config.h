@@ -61,6 +61,7 @@ struct phased_place {
     int micro_batches;   /* of a step, each of the same length */
     int n_inputs_kept;   /* of [L+1], spread evenly */
     bool residuals_kept; /* gradients of the residual stream */
+    int n_outside_kept;  /* gradients outside the layers, of blocks, spread evenly */
 };
 
 /* The memory that a step takes, in bytes. */

@@ -75,7 +75,8 @@ static void open_side(struct side *x, const struct trial *t, bool phased)
     x->place = (struct phased_place){.folder = x->s.folder,
                                      .micro_batches = PER_STEP / t->batch,
                                      .n_inputs_kept = t->kept,
-                                     .residuals_kept = t->kept > 1};
+                                     .residuals_kept = t->kept > 1,
+                                     .n_outside_kept = t->blocks * t->kept / 4};
     if (phased)
         assert_ok(phased_new(&x->phased, &x->w, &s, &x->place));
     else

@@ -7,6 +7,7 @@
 #include "weights/adapter_base.h"
 #include "weights/bundled/bundled.h"
 #include "weights/find.h"
+#include "weights/gguf/gguf_table.h"
 #include "weights/hf/adapter_file.h"
 #include "weights/hf/source_adapter.h"
 #include "weights/hf/source_hf.h"
@@ -106,6 +107,12 @@ static int build_model(struct model *m, struct model_files *f, enum dtype dtype,
     source_types(m->file_types, s, SOURCE_TYPES_ALL);
     m->source_stamp = s->stamp;
     m->version = 1;
+    /* Another that goes by the name of the model that ships is a copy of it at best. */
+    if (bundled_is_name(s->name) && !bundled_is_name(f->path)) {
+        mem_free(s->name);
+        if ((s->name = gguf_file_title(f->path)) == NULL)
+            return ERR_NOMEM;
+    }
     m->name = s->name;
     m->tokenizer = s->tokenizer;
     m->defaults = s->defaults;

@@ -6,7 +6,6 @@
 #include "weights/gguf/gguf.h"
 #include "weights/gguf/gguf_config.h"
 #include "weights/gguf/gguf_vocab.h"
-#include "weights/bundled/bundled.h"
 #include "weights/tensors/names.h"
 #include "weights/tensors/half_exact.h"
 
@@ -268,12 +267,10 @@ static int read_tensors(struct source *s, const struct gguf *g)
     return rc == 0 ? mark_half_exact(s, g, "prattle.narrow.bf16", DTYPE_BF16) : rc;
 }
 
-/* The file's, where it says none, or that of the model that ships, of which it is a copy at best.
- */
 static int read_model_name(struct source *s, const struct gguf *g, const char *path)
 {
     int rc = gguf_text(g, "general.name", false, &s->name);
-    if (rc != 0 || (s->name != NULL && s->name[0] != '\0' && !bundled_is_name(s->name)))
+    if (rc != 0 || (s->name != NULL && s->name[0] != '\0'))
         return rc;
     mem_free(s->name);
     return (s->name = gguf_file_title(path)) == NULL ? ERR_NOMEM : 0;

@@ -300,8 +300,11 @@ static void bases_are_found(void **state)
     assert_int_equal(base_of(&base, scratch_path(&t.scratch, "ad")), ERR_MISSING);
     assert_non_null(strstr(err_text(), "is for the model gpt2-nowhere, which is not here"));
     assert_int_equal(source_open(&s, scratch_path(&t.scratch, "ad"), 0, true, NULL), ERR_MISSING);
-    assert_ok(
-        adapter_save(t.a, scratch_path(&t.scratch, "ad"), scratch_path(&t.scratch, "ad"), true));
+    assert_fails(
+        adapter_save(t.a, scratch_path(&t.scratch, "ad"), scratch_path(&t.scratch, "ad"), true),
+        ERR_EXISTS, "is the base of the adapter");
+    replace(&t.scratch, "ad/adapter_config.json", "gpt2-nowhere", scratch_path(&t.scratch, "ad"),
+            false);
     assert_int_equal(base_of(&base, scratch_path(&t.scratch, "ad")), ERR_UNSUPPORTED);
     assert_non_null(strstr(err_text(), "is an adapter itself"));
     replace(&t.scratch, "ad/adapter_config.json", "\"base_model_name_or_path\"", "\"other\"",

@@ -95,11 +95,16 @@ static int take_model(struct repl *r, char **words, int n)
     return options_set(&r->options, OPTION(device.model), ORIGIN_COMMAND_LINE, words[0]);
 }
 
+static bool is_asked(const struct repl *r)
+{
+    return settings_store_origin(&r->options.store, OPTION(call.prompt)) != ORIGIN_BUILT_IN;
+}
+
 /* Prompts from somewhere: -p, a terminal, or a pipe. */
 static int read_prompts(struct repl *r)
 {
     const struct settings *s = &r->options.settings;
-    bool asked = settings_store_origin(&r->options.store, OPTION(call.prompt)) != ORIGIN_BUILT_IN;
+    const bool asked = is_asked(r);
     int rc = command_check_options(r, "prattle", "prompt");
     r->interactive = rc == 0 && !asked && world_size() == 1 && isatty(STDIN_FILENO) == 1;
     if (r->interactive)
@@ -123,11 +128,26 @@ static bool is_for_all_ranks(const struct repl *r, const struct command *c, char
         const struct command *of = n > 2 ? command_find(words[2]) : NULL;
         return of != NULL && (of->flags & BY_RANKS) != 0 && !s->call.help && !s->call.version;
     }
-    const bool asked =
-        settings_store_origin(&r->options.store, OPTION(call.prompt)) != ORIGIN_BUILT_IN;
     return s->call.version || s->call.help ? false
            : c != NULL                     ? (c->flags & BY_RANKS) != 0
-                                           : !asked;
+                                           : !is_asked(r);
+}
+
+/* What decides who does what, in words. A path may be another on each host. */
+static void name_task(char *out, size_t size, const struct repl *r, const struct command *c,
+                      char **words, int n)
+{
+    enum { DECIDING = 4 };
+    const struct settings *s = &r->options.settings;
+    size_t at = (size_t)snprintf(out, size, "%s",
+                                 c != NULL     ? c->name
+                                 : is_asked(r) ? "--prompt"
+                                               : "prompts");
+    for (int i = 1; c != NULL && i < n && i < DECIDING && at < size; i++)
+        if (strpbrk(words[i], "/.=") == NULL)
+            at += (size_t)snprintf(out + at, size - at, " %s", words[i]);
+    if (at < size && (s->call.help || s->call.version))
+        snprintf(out + at, size - at, "%s", s->call.help ? " --help" : " --version");
 }
 
 static int run_command_line(struct repl *r, char **words, int n)
@@ -145,8 +165,9 @@ static int run_command_line(struct repl *r, char **words, int n)
         rc = typed_path_explain_option(rc, words, all);
     }
     const struct command *c = rc == 0 && n > 0 ? command_find(words[0]) : NULL;
-    rc = processes_agree(rc, c == NULL ? "" : c->name);
-    if (rc != 0)
+    char task[64];
+    name_task(task, sizeof task, r, c, words, n);
+    if ((rc = processes_agree(rc, task)) != 0)
         return rc;
     term_set_color(s->talk.color);
     wrap_switch(s->talk.wrap);

@@ -18,6 +18,7 @@
 #include "repl/terminal/wrap.h"
 #include "train/data/source.h"
 #include "train/eval/record.h"
+#include "train/parallel/loss.h"
 #include "train/parallel/world.h"
 #include "weights/load.h"
 
@@ -220,8 +221,10 @@ static int measure_model(struct repl *r, const struct eval_request *w)
     if (config.by_ranks && (rc = world_agree(rc)) == 0)
         rc = processes_check_model(r);
     if (rc == 0) {
+        loss_needs_all(config.by_ranks);
         rc = eval_run(w->eval, &r->engine, w->other == NULL ? NULL : &other, &config, w->path,
                       &result, progress_show());
+        loss_needs_all(false);
         progress_wipe();
         if (rc == 0 && world_rank() > 0)
             eval_result_release(&result);

@@ -26,6 +26,7 @@
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "sampling/scheduler.h"
+#include "train/parallel/loss.h"
 #include "train/parallel/world.h"
 
 #include <errno.h>
@@ -398,10 +399,12 @@ static int run_batch(struct repl *r, struct lines *l, const struct settings *s)
         rc = repl_ready(r, texts > size ? texts : size);
     if (l->ranks != NULL && (rc = world_agree(rc)) == 0)
         rc = processes_check_model(r);
+    loss_needs_all(l->ranks != NULL);
     if (rc == 0)
         rc = scheduler_run(&r->engine, &s->generate, &s->sampler, size, &callbacks, &stats);
     if (l->ranks != NULL) {
         rc = batch_ranks_close(l->ranks, rc);
+        loss_needs_all(false);
         gather_stats(&stats);
         stats.wall_s = clock_s() - start;
     }

@@ -148,7 +148,7 @@ static int take_value(struct buf *text, const struct setting *row, json_t *value
     if ((row->type != SETTING_STRING && json_is_array(value)) ||
         (!row->pairs && json_is_object(value)))
         return err_set(ERR_FORMAT, "must be a text, a number, true or false");
-    if (is_number(row) && json_is_boolean(value)) /* an error says what was given */
+    if ((is_number(row) || row->pairs) && json_is_boolean(value)) /* an error says what was given */
         return buf_str(text, json_is_true(value) ? "true" : "false");
     return row->texts && json_is_string(value) ? put_word(text, value) : put_value(text, value);
 }

@@ -97,19 +97,18 @@ int processes_open(void)
 }
 
 /* Ranks that were given different words would wait for each other for ever. */
-int processes_agree(int rc, const char *command)
+int processes_agree(int rc, const char *task)
 {
-    char own[32] = "", first[32];
+    char own[64] = "", first[64];
     if ((rc = world_agree(rc)) != 0)
         return rc;
     if (world_size() == 1)
-        return strcmp(command, "train") == 0 && !processes_launched() ? launch_refuse() : 0;
-    snprintf(own, sizeof own, "%s", command);
+        return strncmp(task, "train", 5) == 0 && !processes_launched() ? launch_refuse() : 0;
+    snprintf(own, sizeof own, "%s", task);
     memcpy(first, own, sizeof first);
     world_broadcast(first, sizeof first, 0);
     if (strcmp(own, first) != 0)
-        rc = err_set(ERR_MISMATCH, "it has another command: %s, and rank 0 %s",
-                     *own == '\0' ? "prompts" : own, *first == '\0' ? "prompts" : first);
+        rc = err_set(ERR_MISMATCH, "it has another command: %s, and rank 0 %s", own, first);
     return world_agree(rc);
 }
 
@@ -124,7 +123,8 @@ static bool is_own(const struct setting *row)
         OPTION(device.cache_size),  OPTION(generate.device_loop),
         OPTION(generate.speculate), OPTION(generate.device_iterations),
         OPTION(batch.batch_size),   OPTION(call.out),
-        OPTION(call.force),         OPTION(eval.data_dir)};
+        OPTION(call.force),         OPTION(eval.data_dir),
+        OPTION(call.json),          OPTION(talk.keep_results)};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (row == own[i])
             return true;

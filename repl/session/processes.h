@@ -26,10 +26,9 @@ enum { PROCESSES_LOST = '\x1d' };
 /* As world_open. What ranks print is plain, unless whoever launched them has said where it goes: a
  * launcher may give them a pseudo-terminal even where its own output is a file. */
 int processes_open(void);
-/* As world_agree, by all ranks once each has read its options: each has the same command, "" for
- * prompts. ERR_MISMATCH; ERR_UNSUPPORTED: train by processes that a launcher without MPI has
- * started */
-int processes_agree(int rc, const char *command);
+/* As world_agree, by all ranks once each has read its options: each has the same to do, in words.
+ * ERR_MISMATCH; ERR_UNSUPPORTED: train by processes that a launcher without MPI has started. */
+int processes_agree(int rc, const char *task);
 /* By all, before they do something together, with what it is beside the options: whether each was
  * given the same of all options that results depend on; and once each has its model, whether it is
  * the same. ERR_MISMATCH. */

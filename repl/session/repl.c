@@ -436,7 +436,8 @@ void repl_say_stopped(struct repl *r, const char *what)
     progress_wipe();
     if (r->interactive && term_takes_escapes(stdout))
         fputs("\r\033[K", stdout);
-    wrap_say(stdout, term_dim(stdout), "[stopped%s%s]", *what == '\0' || *what == ' ' ? "" : "; ", what);
+    wrap_say(stdout, term_dim(stdout), "[stopped%s%s]", *what == '\0' || *what == ' ' ? "" : "; ",
+             what);
     r->told_stop = true;
 }
 

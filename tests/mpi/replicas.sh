@@ -82,7 +82,7 @@ has "  and who has them" "rank 1 on $(hostname): " "$(both learning_rate=1e-3 le
 has "a setting that there is not, by one of them" "rank 1 on $(hostname): there is no setting bogus" "$(both seed=1 bogus=1)"
 is "  or by the first" "there is no setting bogus; \`prattle help training\` lists them" "$(both bogus=1 seed=1 | head -n 1)"
 has "  an option" "rank 1 on $(hostname): there is no setting bogus" "$(both seed=1 --bogus)"
-is "another command" "rank 1 on $(hostname): it has another command: eval, and rank 0 train" \
+is "another command" "rank 1 on $(hostname): it has another command: eval text, and rank 0 train finetune" \
     "$(two "$(words refused)" "eval text '$TEXT' --model $MODEL" | head -n 1)"
 has "hosts that mpirun knows nothing of" "hosts is set, but mpirun has started the processes" \
     "$(STEPS=1 many 2 hosts hosts=nowhere 2>&1)"

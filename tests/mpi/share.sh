@@ -92,9 +92,17 @@ is "other options of prompts" "$other its settings are others: temperature: 2, a
 is "  another form" "$other its settings are others: jsonl: on, and on rank 0 jsonl: off" "$(two "$one" "$one --jsonl")"
 is "  another precision" "$other its settings are others: dtype: fp32, and on rank 0 dtype: auto" "$(two "$one" "$one --dtype fp32")"
 is "  another model" "$other not the same weights as on rank 0" "$(two "$one" "$one -m $MODEL@7")"
-is "  but each its threads" "" "$(two "$one" "$one --threads 1 --speculate off --color off")"
+same_as_one() { # NAME WORDS
+    is "$1" "$("$PRATTLE" $one <prompts)" "$(each 2 "[ \$OMPI_COMM_WORLD_RANK = 0 ] && exec timeout 60 '$PRATTLE' $one; exec timeout 60 '$PRATTLE' $2" <prompts 2>/dev/null)"
+}
+same_as_one "  but each its threads" "$one --threads 1 --speculate off --color off --no-keep-results"
+task="$other it has another command:"
+is "one text for one of them" "$task --prompt, and rank 0 prompts" "$(two "$one" "$one -p x")"
+is "  or for the first" "$task prompts, and rank 0 --prompt" "$(two "$one -p x" "$one")"
+is "other evaluations" "$task eval text, and rank 0 eval kl" "$(two "eval kl ./m first/other.jsonl" "eval text first/other.jsonl")"
+is "  their history" "$task eval history, and rank 0 eval text" "$(two "eval text first/other.jsonl" "eval history")"
+is "  help" "$task eval text --help, and rank 0 eval text" "$(two "eval text first/other.jsonl" "eval text first/other.jsonl --help")"
 measure="eval lambada first/other.jsonl -m $MODEL --seed 5"
 is "other options of an evaluation" "$other its settings are others: limit: 2, and on rank 0 limit: 0" "$(two "$measure" "$measure --limit 2")"
-is "  another one" "$other its settings are others: evaluation: text, and on rank 0 evaluation: lambada" "$(two "$measure" "${measure/lambada/text}")"
 is "  another model" "$other not the same weights as on rank 0" "$(two "$measure" "$measure -m $MODEL@7")"
 finish

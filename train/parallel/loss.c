@@ -18,8 +18,8 @@
  *   LAUNCHER_MS   mpirun ends all itself where a process has ended, and says how that was
  *   FIRST_MS      where a host is cut off, rank 0 is to say so before those there miss rank 0
  *   APART_MS      others that miss rank 0 say so one after another, so that one is enough
- *   BUSY_MS       rank 0 may still compute before it comes to wait, and only then saves, if it has
- *                 anything to save
+ *   BUSY_MS       rank 0 may still compute before it comes to wait, and only then saves; or it is
+ *                 at something that needs no other
  *   ENDING_MS     no rank waits for another any more, but MPI's own end does
  *   MISSED_MS     whoever misses this one, which was stopped and goes on, has said so then
  *   CUT_OFF_MS    what was said is on its way to mpirun, if there is one
@@ -39,9 +39,9 @@ static struct {
     struct heartbeat *heartbeat;
     int said_to;
     _Atomic(void (*)(int fd, const struct loss *l)) say;
-    _Atomic(void (*)(void *user)) act;
+    void (*act)(void *user);
     void *user;
-    atomic_bool noted, taken, ending;
+    atomic_bool needs_all, noted, taken, ending;
     pthread_t waiting; /* of rank 0, for its main thread to come and save */
     bool waits;
 } watch = {.said_to = -1};
@@ -69,8 +69,13 @@ int loss_words(void)
 
 void loss_use(void (*act)(void *user), void *user)
 {
-    watch.user = user;
     watch.act = act;
+    watch.user = user;
+}
+
+void loss_needs_all(bool needs)
+{
+    watch.needs_all = needs;
 }
 
 /* ---- by the thread of the heartbeats ---- */
@@ -132,7 +137,7 @@ static void note_loss(void *user, int rank, enum heartbeat_end how, int n)
         return;
     if (watch.world.rank == 0) { /* heartbeats go on meanwhile, or the others would miss this one */
         say_loss(rank, how, n);
-        if (watch.act == NULL && !watch.ending) {
+        if (watch.needs_all && !watch.ending) {
             poll(NULL, 0, how == HEARTBEAT_ENDED ? LAUNCHER_MS : 0);
             _exit(1);
         }
@@ -162,9 +167,8 @@ void loss_check(void)
     sigemptyset(&stops);
     sigaddset(&stops, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &stops, NULL);
-    void (*act)(void *user) = watch.act;
-    if (act != NULL)
-        act(watch.user);
+    if (watch.act != NULL)
+        watch.act(watch.user);
     _exit(1);
 }
 

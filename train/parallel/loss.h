@@ -19,9 +19,11 @@ struct loss {
 void loss_say_by(void (*say)(int fd, const struct loss *l));
 /* That descriptor; -1: none. */
 int loss_words(void);
-/* Rank 0, by the thread that waits, in place of waiting; then the process ends. NULL: nothing, and
- * it ends without waiting. */
+/* Rank 0, by the thread that waits, in place of waiting; then the process ends. NULL: nothing. */
 void loss_use(void (*act)(void *user), void *user);
+/* Whether what rank 0 is at is nothing without the others: then it does not go on with it until it
+ * comes to wait for them. */
+void loss_needs_all(bool needs);
 /* Does not return where rank 0 has lost another; by the thread that exchanges bytes. */
 void loss_check(void);
 

@@ -408,7 +408,7 @@ int adapter_write(const struct adapter *a, const char *folder, const char *base)
 
 int adapter_spare_base(const char *path, const char *base)
 {
-    if (base == NULL)
+    if (base == NULL || bundled_is_name(base) || strncmp(base, "random:", 7) == 0)
         return 0;
     char *folder = mem_strdup(base), *slash = folder == NULL ? NULL : strrchr(folder, '/');
     if (folder == NULL)

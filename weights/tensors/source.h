@@ -21,11 +21,11 @@ struct source {
     int n_files;
     struct tokenizer *tokenizer; /* NULL: none; owned unless borrowed */
     bool tokenizer_borrowed;     /* it belongs to a model in memory */
-    char *name;                  /* for display; owned */
+    char *name;                  /* for display; NULL: its file's; owned */
     char *base; /* of the adapter that is merged into what is read: its path; NULL: none; owned */
-    char *defaults;              /* stored settings as YAML; NULL: none; owned */
-    const char *defaults_file;   /* the name of their file, for messages; a literal */
-    void *format;                /* the format's state: open files, headers */
+    char *defaults;            /* stored settings as YAML; NULL: none; owned */
+    const char *defaults_file; /* the name of their file, for messages; a literal */
+    void *format;              /* the format's state: open files, headers */
     void (*close)(void *format);
 };
 

@@ -17,6 +17,7 @@ enum {
 
 static int up[MOST][2], down[MOST][2]; /* between rank 0 and each */
 static struct loss_world own;
+static bool needs_all;
 
 static const char *name_host(int rank)
 {
@@ -70,6 +71,11 @@ static void be_rank(int rank, int size)
         poll(NULL, 0, COMPUTES_MS + 2000);
     if (rank == 2)
         _exit(STAYED);
+    if (needs_all) { /* and comes to no end of its own */
+        loss_needs_all(true);
+        poll(NULL, 0, 2 * ENDS_MS);
+        _exit(STAYED);
+    }
     get(said[0], &byte, 1);
     if (size > 2)
         poll(NULL, 0, COMPUTES_MS + 2000);
@@ -110,9 +116,18 @@ static void nor_is_it_missed_before(void **state)
     check_ends(3, (const int[]){1, 0, STAYED});
 }
 
+static void nor_goes_on_with_what_needs_all(void **state)
+{
+    (void)state;
+    needs_all = true;
+    check_ends(2, (const int[]){1, 0});
+    needs_all = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rank_0_ends_after_a_loss),
-                                       cmocka_unit_test(nor_is_it_missed_before)};
+                                       cmocka_unit_test(nor_is_it_missed_before),
+                                       cmocka_unit_test(nor_goes_on_with_what_needs_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,7 +177,7 @@ static void show_prepared(const struct prepare_report *p, int n_vocab, double se
                          files_of(p->format, p->parts[i].path), p->parts[i].documents,
                          plural(p->parts[i].documents));
         if (lines)
-            snprintf(text + n, sizeof text - (size_t)n, "%s", bytes);
+            snprintf(text + n, sizeof text - (size_t)n, "%s of text", bytes);
         else
             snprintf(text + n, sizeof text - (size_t)n, "%" PRIu64 " token%s", p->parts[i].tokens,
                      plural(p->parts[i].tokens));
@@ -194,9 +194,10 @@ static void show_converted(const struct convert_report *r, bool has_tokenizer)
     char text[400];
     progress_wipe();
     wrap_row("format", output_format_name(r->format));
-    snprintf(text, sizeof text, "%s%s: %" PRIu64 " document%s, %" PRIu64 " %s%s", r->path,
+    snprintf(text, sizeof text, "%s%s: %" PRIu64 " document%s, %" PRIu64 " %s%s%s", r->path,
              files_of(r->format, r->path), r->documents, plural(r->documents), r->tokens,
-             r->format == OUTPUT_JSON_LINES ? "byte" : "token", plural(r->tokens));
+             r->format == OUTPUT_JSON_LINES ? "byte" : "token", plural(r->tokens),
+             r->format == OUTPUT_JSON_LINES ? " of text" : "");
     wrap_row("wrote", text);
     if (r->unsplit)
         wrap_row("look at", has_tokenizer

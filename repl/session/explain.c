@@ -50,6 +50,19 @@ void chooser_of_next(struct chooser *c, const struct settings *s)
     c->note = "temperature 0 takes the likeliest token";
 }
 
+/* In whose place Mirostat cuts. */
+static bool is_cut(const struct setting *row)
+{
+    const struct setting *const cuts[] = {
+        OPTION(sampler.top_k),         OPTION(sampler.top_p),       OPTION(sampler.min_p),
+        OPTION(sampler.typical_p),     OPTION(sampler.top_n_sigma), OPTION(sampler.xtc_probability),
+        OPTION(sampler.xtc_threshold), OPTION(sampler.topk_uniform)};
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++)
+        if (row == cuts[i])
+            return true;
+    return false;
+}
+
 int chooser_describe(const struct settings *s, struct buf *out)
 {
     struct chooser plain;
@@ -65,7 +78,7 @@ int chooser_describe(const struct settings *s, struct buf *out)
         const size_t first = offsetof(struct settings, sampler);
         struct buf value = {0}, off = {0};
         if (row->offset < first || row->offset >= first + sizeof s->sampler || row->draws ||
-            row->type == SETTING_SHORTHAND)
+            row->type == SETTING_SHORTHAND || (s->sampler.mirostat > 0 && is_cut(row)))
             continue;
         rc = setting_format(row, s, &value);
         if (rc == 0)

@@ -361,4 +361,7 @@ is "a conversion takes away what kills left, and not what is in use" "part.tfrec
 echo precious >plain.txt
 has "a prefix that is another file's name" "plain.txt.bin and .idx: 1 document" "$("$PRATTLE" data prepare plain.txt plain.txt --model $MODEL 2>&1)"
 is "  which stays" precious "$(cat plain.txt)"
+printf 'id,text\n1,hello\n\n2\n' >short.csv
+has "a record without the text's field" "short.csv record 4 ends before its text, which is field 2 as the first record names them" \
+    "$("$PRATTLE" data prepare short.csv short.jsonl 2>&1)"
 finish

@@ -174,6 +174,9 @@ has "a size that is given later is kept" "vocab_size 400" "$("$PRATTLE" train la
 printf 'model: {init: random, n_layer: 1, n_head: 2, n_embd: 16, vocab_size: 384}\n' >pad.yaml
 has "a padded size is kept" "vocab_size 384" "$("$PRATTLE" train pad.yaml data="$TEXT" tokenizer=words --plan 2>&1)"
 has "a warm-up from above" "warmup_init must be at most learning_rate" "$(train high warmup_init=5 2>&1)"
+has "cycles of nothing but warm-up" "cycles is 6: of 12 steps each has 2, and warmup takes 3 of them" "$(train high steps=12 cycles=6 warmup=3 2>&1)"
+has "  or of nothing" "cycles is 13, but the run has 12 steps" "$(train high steps=12 cycles=13 warmup=3 2>&1)"
+has "a file that nothing measures" "eval_file is nowhere.txt, but eval does not say what is measured on it" "$(train high eval_file=nowhere.txt 2>&1)"
 has "a scale that leaves nothing" "loss_scaling must be 0 or" "$(train low loss_scaling=1e-300 2>&1)"
 has "names in either case" "did you mean languini-xl?" "$("$PRATTLE" train languini-XL 2>&1)"
 printf 'a' >short.txt

@@ -15,6 +15,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* Less than float16's least number leaves nothing of a gradient of 1. */
@@ -415,6 +416,23 @@ static int resolve_auto_rate(struct run_config *c, const struct config *shape)
     return 0;
 }
 
+/* A cycle that ends with its warmup never learns. */
+static int check_cycles(const struct run_config *c)
+{
+    const struct schedule_config *s = &c->schedule;
+    const int64_t n = c->training.steps, each = n / s->cycles, warmup = schedule_warmup(s, n);
+    if (n == 0 || s->cycles < 2 || (each > 0 && (each > warmup || s->kind == SCHEDULE_COSINE_RAMP)))
+        return 0;
+    if (each == 0)
+        err_set(ERR_RANGE, "cycles is %d, but the run has %" PRId64 " steps", s->cycles, n);
+    else
+        err_set(ERR_RANGE,
+                "cycles is %d: of %" PRId64 " steps each has %" PRId64 ", and warmup takes %" PRId64
+                " of them",
+                s->cycles, n, each, warmup);
+    return RUN_BLAME(c, RUN_ROW(schedule.cycles), RUN_ROW(schedule.warmup));
+}
+
 static int resolve_rates(struct run_config *c, const struct config *shape)
 {
     struct schedule_config *s = &c->schedule;
@@ -437,6 +455,8 @@ static int resolve_rates(struct run_config *c, const struct config *shape)
                 decimal_show(rate, s->learning_rate), decimal_show(first, s->warmup_init));
         return RUN_BLAME(c, RUN_ROW(schedule.warmup_init), RUN_ROW(schedule.learning_rate));
     }
+    if ((rc = check_cycles(c)) != 0)
+        return rc;
     const double scaling = c->training.loss_scaling;
     if (scaling > 0 && scaling < LOSS_SCALING_MIN) {
         err_set(ERR_RANGE, "loss_scaling must be 0 or %g to 1e7, not %g", LOSS_SCALING_MIN,

@@ -47,7 +47,7 @@ static const struct eval table[] = {
           "  activity_label\tof HellaSwag, whose text is prepared as in lm-eval"},
 {.name = "kl", .argument = "MODEL [FILE]", .options = "limit other_dtype other_cache_dtype json", .settings = "seq_length overlap", .run = eval_kl, .needs_other = true,
  .help = "KL divergence and perplexity ratio to MODEL on a text",
- .reads = "plain text\tUTF-8, one stream of tokens",
+ .reads = "the same\tas text",
  .file = WIKITEXT, .published = "wikitext", .where = WIKITEXT_FROM},
 };
 /* clang-format on */

@@ -117,8 +117,9 @@ static int read_passages(const struct evaluation *ev, struct passages *p)
     }
     buf_release(&file);
     if (rc == 0 && count_passages(p) == 0)
-        rc = err_set(ERR_RANGE, "%s has no passage that can be scored, of %llu",
-                     file_show(shown, sizeof shown, ev->path), (unsigned long long)p->read);
+        rc = err_set(ERR_RANGE, "%s has no passage that can be scored, of %llu%s",
+                     file_show(shown, sizeof shown, ev->path), (unsigned long long)p->read,
+                     ev->config.strict ? "; with strict none is cut to seq_length" : "");
     return rc;
 }
 

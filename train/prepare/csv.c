@@ -88,6 +88,20 @@ static int check_fields(const struct csv *c, const struct text_reader *r, const 
                    c->separator == '\t' ? "tab" : (char[]){c->separator, '\0'});
 }
 
+/* The text of a record. Of an empty line there is none. */
+static int take_field(struct buf *out, const struct csv *c, const struct text_reader *r,
+                      const char *record, size_t n)
+{
+    bool there;
+    int rc = csv_field(out, record, n, c->separator, c->wanted, &there);
+    if (rc != 0 || there || count_fields(record, n, c->separator) == 0)
+        return rc;
+    return err_set(ERR_FORMAT,
+                   "%s record %" PRIu64 " ends before its text, which is field %d as the first "
+                   "record names them",
+                   r->stream.name, c->records, c->wanted + 1);
+}
+
 static void begin_csv(struct text_reader *r, void *state)
 {
     (void)r;
@@ -157,7 +171,7 @@ static int find_column(struct csv *c, const struct text_reader *r, const char *r
 static int next_csv(struct text_reader *r, void *state, struct buf *out, bool *ends, bool *got)
 {
     struct csv *c = state;
-    bool there, open;
+    bool open;
     *ends = true;
     for (*got = false; !*got;) {
         const char *record = r->window.data + r->used;
@@ -178,7 +192,7 @@ static int next_csv(struct text_reader *r, void *state, struct buf *out, bool *e
         if (c->wanted < 0)
             rc = find_column(c, r, record, n);
         else if ((rc = check_fields(c, r, record, n)) == 0)
-            rc = csv_field(out, record, n, c->separator, c->wanted, &there);
+            rc = take_field(out, c, r, record, n);
         r->used += n;
         *got = out->n > 0;
         if (rc != 0)

@@ -51,8 +51,8 @@ static int check_mixture(const struct data_config *was, const struct data_config
     if ((rc = mixture_parse(&b, is->data)) == 0 && !mixture_same_weights(&a, &b))
         rc = err_set(ERR_MISMATCH,
                      "data.data was %s in this run and cannot become %s: paths may change, but not "
-                     "the order, weights or steps of the sources; begin a new run in another "
-                     "folder with checkpoint.folder",
+                     "the order, weights or steps of the sources; begin another run with "
+                     "folder=DIR",
                      file_quote(was->data), file_quote(is->data));
     mixture_release(&a);
     mixture_release(&b);
@@ -62,9 +62,9 @@ static int check_mixture(const struct data_config *was, const struct data_config
 int run_check_change(const struct run_config *was, const struct run_config *is)
 {
     int rc = check_mixture(&was->data, &is->data);
-    return rc != 0 ? rc
-                   : check_rows(was, is, RUN_HOLDS_FROM_RESUME,
-                                "begin a new run in another folder with checkpoint.folder");
+    return rc != 0
+               ? rc
+               : check_rows(was, is, RUN_HOLDS_FROM_RESUME, "begin another run with folder=DIR");
 }
 
 void run_change_scale(struct run *r, const struct run_config *was)

@@ -47,6 +47,13 @@ static int check_evaluation(const struct run_config *run)
 {
     const struct logging_section *l = &run->logging;
     struct eval_config c;
+    if (*l->eval == '\0' && *l->eval_file != '\0') {
+        err_set(ERR_MISSING,
+                "eval_file is %s, but eval does not say what is measured on it, as in "
+                "eval=text",
+                file_quote(l->eval_file));
+        return RUN_BLAME(run, RUN_ROW(logging.eval_file), RUN_ROW(logging.eval));
+    }
     if (*l->eval == '\0' || l->eval_every == 0)
         return 0;
     eval_config_init(&c);

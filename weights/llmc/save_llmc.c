@@ -25,9 +25,8 @@ static int check_config(const struct config *c)
                 "a layer_norm_epsilon other than 1e-5"}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].is)
-            return err_set(ERR_UNSUPPORTED,
-                           "llm.c cannot compute %s: name a folder or a file that ends in .gguf",
-                           all[i].what);
+            return err_set(ERR_UNSUPPORTED, "llm.c cannot compute %s: name a folder%s", all[i].what,
+                           c->type == MODEL_GPT2 ? " or a file that ends in .gguf" : "");
     return 0;
 }
 

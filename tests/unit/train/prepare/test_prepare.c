@@ -344,7 +344,13 @@ static void columns_and_extracted_documents_are_read(void **state)
     assert_int_equal(prepare(&r, "open.csv", "o.jsonl", NULL, NULL), ERR_FORMAT);
     assert_string_equal(scratch_sentence(&data_scratch, err_text()),
                         "DIR/open.csv record 3: its quotes are not closed");
-    data_text("ragged.csv", "id,text\n1,one,, \r\n\n3\n4,\"two, three\"\n");
+    data_text("short.csv", "id,text\n1,one\n2\n3,three\n");
+    assert_int_equal(prepare(&r, "short.csv", "o.jsonl", WORDS("field=text"), NULL), ERR_FORMAT);
+    assert_string_equal(
+        scratch_sentence(&data_scratch, err_text()),
+        "DIR/short.csv record 3 ends before its text, which is field 2 as the first "
+        "record names them");
+    data_text("ragged.csv", "id,text\n1,one,, \r\n\n3,\n4,\"two, three\"\n");
     assert_ok(prepare(&r, "ragged.csv", "o.jsonl", WORDS("field=text"), NULL));
     data_read(&lines, "o.jsonl");
     assert_string_equal(buf_text(&lines), "{\"text\":\"one\"}\n{\"text\":\"two, three\"}\n");

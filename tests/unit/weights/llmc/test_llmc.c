@@ -99,9 +99,8 @@ static void what_llmc_cannot_compute_is_not_written(void **state)
     scratch_open(&s);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char sentence[160];
-        snprintf(sentence, sizeof sentence,
-                 "llm.c cannot compute %s: name a folder or a file that ends in .gguf",
-                 rows[i].what);
+        snprintf(sentence, sizeof sentence, "llm.c cannot compute %s: name a folder%s",
+                 rows[i].what, i == 0 ? "" : " or a file that ends in .gguf");
         assert_fails(weights_convert(rows[i].model, scratch_path(&s, "x.bin"), 0, &how, NULL),
                      ERR_UNSUPPORTED, sentence);
         assert_false(file_exists(scratch_path(&s, "x.bin")));

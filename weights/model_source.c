@@ -129,6 +129,9 @@ void source_moved(struct model *m, char *path)
     if (source_open(&s, path, 0, true, NULL) == 0) {
         m->source_stamp = s.stamp;
         source_types(m->file_types, &s, SOURCE_TYPES_ALL);
+        mem_free(m->name);
+        m->name = s.name;
+        s.name = NULL;
         source_close(&s);
     }
 }

@@ -225,11 +225,11 @@ int run_folder_resolve(char **out, char **title, const char *path, const struct 
     return rc;
 }
 
-int64_t run_folder_newest(const char *path)
+int64_t run_folder_newest(const char *path, const struct progress *p)
 {
     char *newest = NULL, *title = NULL;
     int64_t step = -1;
-    if (run_folder_is(path) && run_folder_resolve(&newest, &title, path, NULL) == 0) {
+    if (run_folder_is(path) && run_folder_resolve(&newest, &title, path, p) == 0) {
         const char *name = strrchr(newest, '/');
         step = run_folder_step_of(name != NULL ? name + 1 : newest);
     }

@@ -31,7 +31,7 @@ bool run_folder_is_checkpoint(const char *path);
  * whole.
  */
 int run_folder_resolve(char **out, char **title, const char *path, const struct progress *p);
-/* The step of that checkpoint; -1: none. */
-int64_t run_folder_newest(const char *path);
+/* The step of that checkpoint; -1: none. Notes as there. */
+int64_t run_folder_newest(const char *path, const struct progress *p);
 
 #endif

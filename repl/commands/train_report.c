@@ -274,13 +274,13 @@ static void show_sources(const struct source_reads *s, int n)
                  s[i].times > 0 && s[i].times < 0.1 ? 4 : 2, s[i].times);
 }
 
-/* step -1: none. */
-static void show_newest(int64_t step, const char *more)
+/* step -1: none, or `some`, of which none is whole. */
+static void show_newest(int64_t step, const char *more, bool some)
 {
     if (step >= 0)
         wrap_say(stdout, "", "  newest checkpoint: step %" PRId64 "%s", step, more);
     else
-        wrap_say(stdout, "", "  no checkpoint yet");
+        wrap_say(stdout, "", some ? "  no whole checkpoint" : "  no checkpoint yet");
 }
 
 /* What it has done so far, between two clauses that may be empty. */
@@ -310,7 +310,7 @@ static int status_of_folder(const struct repl *r, const char *path)
 {
     struct metrics m;
     char who[48] = "", until[40] = "", *label = NULL;
-    const int64_t newest = run_folder_newest(path);
+    const int64_t newest = run_folder_newest(path, progress_show());
     int rc = metrics_read_last(&m, &label, path);
     if (rc != 0)
         return run_folder_explain(rc, path);
@@ -340,7 +340,7 @@ static int status_of_folder(const struct repl *r, const char *path)
         mem_free(sources);
     }
     if (rc == 0)
-        show_newest(newest, "");
+        show_newest(newest, "", run_folder_has_checkpoint(path));
     return rc;
 }
 
@@ -366,7 +366,8 @@ static int status_of_memory(struct repl *r)
                  m->loss_scale, m->overflows, m->overflows == 1 ? "" : "s");
     show_validation(m);
     show_sources(m->sources, m->n_sources);
-    show_newest(run_saved_step(r->run), unsaved_has_steps(r) ? ", older than the weights" : "");
+    show_newest(run_saved_step(r->run), unsaved_has_steps(r) ? ", older than the weights" : "",
+                false);
     return rc;
 }
 

@@ -185,7 +185,7 @@ int restart_begin(struct restart *a, const struct run_config *c)
     struct buf text = {0};
     const int size = a->size;
     int n = 0, rc = 0;
-    a->first = run_folder_newest(a->folder);
+    a->first = run_folder_newest(a->folder, NULL);
     if (*c->execution.hosts == '\0')
         return 0;
     if ((rc = read_good_hosts(&text, c)) == 0)
@@ -234,7 +234,7 @@ bool restart_plan(struct restart *a, const struct run_config *c, const struct la
         return false;
     }
     wait_for_folder(a->folder);
-    a->step = run_folder_newest(a->folder);
+    a->step = run_folder_newest(a->folder, NULL);
     a->idle = end->rank >= 0 || a->step > before ? 0 : a->idle + 1;
     bool goes_on = why != NULL && a->idle < MAX_IDLE && !interrupt_pending();
     if (goes_on && *c->execution.hosts != '\0' &&

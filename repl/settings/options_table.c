@@ -253,7 +253,7 @@ static const struct setting table[] = {
 {.group = "Command options", .call_only = true, .name = "plan", .type = SETTING_BOOL, .offset = C(plan),
  .help = "train: check settings, show memory and time, stop"},
 {.group = "Command options", .call_only = true, .name = "limit", .type = SETTING_INT64, .offset = E(limit), .max = 9007199254740992.0, .argument = "N",
- .help = "eval, convert: maximum windows, passages or questions"},
+ .help = "eval, convert: maximum windows or items; 0: all"},
 {.group = "Command options", .call_only = true, .name = "strict", .type = SETTING_BOOL, .offset = E(strict),
  .help = "eval lambada: score the whole last word",
  .more = "Without it the last token alone"},

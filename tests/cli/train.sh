@@ -80,7 +80,7 @@ has "an older checkpoint is gone on from" "checkpoints newer than step 240 are s
     "$("$PRATTLE" train resume whole/step-000240 steps=244 2>&1)"
 has "what the run rests on cannot change" "training.seed was 7 in this run and cannot become 8" \
     "$("$PRATTLE" train resume whole seed=8 2>&1)"
-has "no such run" "there is no checkpoint in nowhere" "$("$PRATTLE" train resume nowhere 2>&1)"
+has "no such run" "there is no folder nowhere" "$("$PRATTLE" train resume nowhere 2>&1)"
 has "a slash behind its name changes nothing" "step 242/242" "$("$PRATTLE" train resume int/step-000240/ steps=242 2>&1)"
 is "and it goes on in the run's folder" "int/step-000242" "$(ls -d int/step-000242 int/*/step-* 2>/dev/null)"
 has "nor does it to be in the checkpoint" "step 243/243" "$(cd int/step-000242 && "$PRATTLE" train resume . steps=243 2>&1)"

@@ -409,7 +409,8 @@ static int resolve_auto_rate(struct run_config *c, const struct config *shape)
     if (s->learning_rate != SETTING_AUTO)
         return 0;
     if (c->optimizer.kind != OPTIMIZER_ADAMW && c->optimizer.kind != OPTIMIZER_ADAM) {
-        err_set(ERR_RANGE, "learning_rate is auto, which chooses for adamw and adam");
+        err_set(ERR_RANGE,
+                "learning_rate is auto, which chooses for adamw and adam: give a number");
         return RUN_BLAME(c, RUN_ROW(schedule.learning_rate), RUN_ROW(optimizer.kind));
     }
     s->learning_rate = suggest_learning_rate(config_params(shape), c->lora.rank > 0);

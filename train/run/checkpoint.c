@@ -358,7 +358,8 @@ int checkpoint_open(struct checkpoint *c, const char *path, const struct progres
     if ((rc = run_folder_steps(path, &steps, &n)) != 0)
         return rc;
     if (n == 0)
-        rc = err_set(ERR_MISSING, "there is no checkpoint in %s", shown);
+        rc = file_exists(path) ? err_set(ERR_MISSING, "there is no checkpoint in %s", shown)
+                               : err_set(ERR_MISSING, "there is no folder %s", shown);
     for (int i = 0; i < n; i++) {
         rc = open_checkpoint(c, run_folder_checkpoint(path, steps[i]), p);
         if (rc == 0 || rc == ERR_INTERRUPTED || rc == ERR_NOMEM)

@@ -160,13 +160,13 @@ static int refuse_name(const struct repl *r, const char *name)
         err_set(rc, "%s; did you mean the group %s?", why, group);
     else if (unknown)
         typed_name_explain(err_set(rc, "%s", why), "settings");
-    else if (r->run != NULL) /* one that has finished resumes with more steps alone */
-        err_set(rc, "%s is a training setting: `:train %s%s=VALUE` resumes the run with it",
-                row->name,
-                run_status(r->run) == RUN_FINISHED && strcmp(row->name, "steps") != 0
-                    ? "resume steps=N "
-                    : "",
-                row->name);
+    else if (r->run != NULL && run_status(r->run) == RUN_FINISHED &&
+             strstr(run_extension(r->run), row->name) == NULL)
+        err_set(rc, "%s is a training setting: `:train resume %s %s=VALUE` resumes the run with it",
+                row->name, run_extension(r->run), row->name);
+    else if (r->run != NULL)
+        err_set(rc, "%s is a training setting: `:train %s=VALUE` resumes the run with it",
+                row->name, row->name);
     else
         err_set(rc,
                 "%s is a training setting: `:train finetune data=FILE %s=VALUE` begins a run "

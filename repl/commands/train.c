@@ -206,10 +206,10 @@ static int refuse_second_run(const struct repl *r)
     char path[SHOWN];
     const bool over = run_status(r->run) == RUN_FINISHED;
     return err_set(ERR_EXISTS,
-                   "the run in %s %s at step %" PRId64 ": `:train resume%s` continues with it; "
+                   "the run in %s %s at step %" PRId64 ": `:train resume%s%s` continues with it; "
                    "folder=DIR begins another run",
                    shown_path(path, r), over ? "has finished" : "is paused", run_step(r->run),
-                   over ? " steps=N" : "");
+                   over ? " " : "", over ? run_extension(r->run) : "");
 }
 
 static bool is_run_in_memory(const struct repl *r, const struct run_config *c)

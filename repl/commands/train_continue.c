@@ -57,12 +57,18 @@ static void report_finished(struct repl *r, bool shell, bool idle)
              "%.2f GiB]\n",
              run_step(r->run), shown_path(path, r), train_peak_gib()); /* against its plan */
     wrap_figures(stdout, term_dim(stdout), line);
+    if (run_end(r->run) == END_EARLY)
+        wrap_say(stdout, term_dim(stdout),
+                 "[stopped early: no lower loss in the last %d validation%s]",
+                 run_settings(r->run)->training.early_stopping,
+                 run_settings(r->run)->training.early_stopping == 1 ? "" : "s");
     report_best(r, shell);
     if (idle && shell)
-        wrap_say(stdout, term_dim(stdout), "[`prattle train resume %s steps=N` trains it further]",
-                 file_word(path, sizeof path, run_path(r->run)));
+        wrap_say(stdout, term_dim(stdout), "[`prattle train resume %s %s` trains it further]",
+                 file_word(path, sizeof path, run_path(r->run)), run_extension(r->run));
     else if (idle)
-        wrap_say(stdout, term_dim(stdout), "[`:train resume steps=N` trains it further]");
+        wrap_say(stdout, term_dim(stdout), "[`:train resume %s` trains it further]",
+                 run_extension(r->run));
     if (shell)
         wrap_say(stdout, term_dim(stdout), "[`prattle %s` opens the model]",
                  file_word(path, sizeof path, run_path(r->run)));

@@ -319,7 +319,7 @@ static int status_of_folder(const struct repl *r, const char *path)
         snprintf(who, sizeof who, ", in process %ld", holder);
     if (holder == 0) /* nothing is left of what nobody does */
         m.step_s = m.end_hours = 0;
-    const bool over = m.n_steps > 0 && m.step >= m.n_steps;
+    const bool over = m.finished || (m.n_steps > 0 && m.step >= m.n_steps);
     const bool paused = r->last_paused && r->last_run != NULL && file_is_same(path, r->last_run);
     show_head(holder != 0 ? "open"
               : over      ? "finished"

@@ -31,6 +31,9 @@ static int measure_validation(struct run *r, struct engine *e, const struct prog
         if (state->validation_loss < state->best_loss) {
             state->best_loss = state->validation_loss;
             state->best_step = state->step;
+            state->validations_since_best = 0;
+        } else {
+            state->validations_since_best++;
         }
     } else if (rc == 0) {
         rc = err_set(ERR_INTERRUPTED, "paused");

@@ -294,6 +294,8 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
         json_object_set_new(o, "n_steps", json_integer(m->n_steps));
     if (left_s >= 0)
         json_object_set_new(o, "left_s", json_real(left_s));
+    if (m->finished)
+        json_object_set_new(o, "finished", json_true());
     if (m->best_step >= 0 && isfinite(m->best_loss)) {
         json_object_set_new(o, "best_step", json_integer(m->best_step));
         json_object_set_new(o, "best_loss", json_real(m->best_loss));
@@ -341,6 +343,7 @@ static int parse_line(struct metrics *m, char **label, const json_t *o)
         rc = json_take_number(o, "skipped", 0, 1e15, &skipped);
     if (rc == 0)
         rc = json_take_number(o, "waited_rank", 0, 65536, &waited_rank);
+    m->finished = json_is_true(json_object_get(o, "finished"));
     m->skipped = (int64_t)skipped;
     m->waited_rank = (int)waited_rank;
     m->tokens = (uint64_t)tokens;

@@ -34,6 +34,7 @@ struct metrics {
     double waited; /* share of the time that waited_rank waited for others; 0: none for long */
     int waited_rank;
     double step_s;     /* the clock's, a step since the last line; 0: not known */
+    bool finished;     /* no step follows */
     double end_hours;  /* of training, at which the run is over whatever its steps; 0: none */
     int64_t skipped;   /* steps, so far */
     int64_t overflows; /* of these, what the loss scale was too great for */

@@ -74,6 +74,7 @@ void run_fill_metrics(struct run *r)
         .step_s = t->steps > 0 ? busy_s / (double)t->steps : 0,
         .waited = waited,
         .waited_rank = waited_rank,
+        .finished = run_end(r) != END_NONE,
         .end_hours = run_config_end_hours(&r->config),
         .skipped = p->skipped,
         .loss_scale = p->scale.scale,
@@ -98,6 +99,19 @@ int run_devices(const struct run *r, struct buf *out)
     return run_config_devices(&r->config, &r->model->config, &step, r->model->params.dtype, out);
 }
 
+enum run_end run_end(const struct run *r)
+{
+    const double end_hours = run_config_end_hours(&r->config);
+    const int patience = r->config.training.early_stopping;
+    return r->n_steps > 0 && r->state.step >= r->n_steps                 ? END_STEPS
+           : end_hours > 0 && r->state.hours >= end_hours                ? END_HOURS
+           : patience > 0 && r->state.validations_since_best >= patience ? END_EARLY
+                                                                         : END_NONE;
+}
+const char *run_extension(const struct run *r)
+{
+    return run_end(r) == END_EARLY ? "early_stopping=0" : "steps=N";
+}
 enum run_status run_status(const struct run *r)
 {
     return r->status;

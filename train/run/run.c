@@ -24,18 +24,11 @@ static bool is_multiple(int64_t step, int n)
     return n > 0 && step % n == 0;
 }
 
-static bool run_is_over(const struct run *r)
-{
-    const double end_hours = run_config_end_hours(&r->config);
-    return (r->n_steps > 0 && r->state.step >= r->n_steps) ||
-           (end_hours > 0 && r->state.hours >= end_hours);
-}
-
 static unsigned due_after_step(const struct run *r)
 {
     const struct logging_section *l = &r->config.logging;
     int64_t step = r->state.step;
-    bool over = run_is_over(r), first = step == 1;
+    bool over = run_end(r) != END_NONE, first = step == 1;
     unsigned due = 0;
     if (run_has_eval(r) && l->eval_every > 0 && (over || is_multiple(step, l->eval_every)))
         due |= DUE_EVAL;
@@ -123,7 +116,7 @@ static int lose_if_not_finite(struct run *r, int rc)
  * case: one that came late would only make a pause of the end. While it is being done, it stops. */
 static int do_save(struct run *r)
 {
-    if (run_is_over(r))
+    if (run_end(r) != END_NONE)
         interrupt_clear();
     return run_save(r);
 }
@@ -206,7 +199,7 @@ int run_go(struct run *r)
         return rc == 0 ? follow_first(r) : rc;
     r->status = RUN_GOING;
     while (rc == 0 && (rc = do_due_tasks(r)) == 0 && (rc = run_check_stop(r)) == 0 &&
-           !run_is_over(r))
+           run_end(r) == END_NONE)
         if ((rc = take_profiled_step(r)) == 0)
             r->due = due_after_step(r);
     run_spread_finish(r);

@@ -34,6 +34,7 @@ static const struct row {
     {"validation_step", WHOLE, S(validation_step), 0, MANY},
     {"best_loss", REAL, S(best_loss), 0, DBL_MAX},
     {"best_step", WHOLE, S(best_step), 0, MANY},
+    {"validations_since_best", WHOLE, S(validations_since_best), 0, MANY},
     {"due", WHOLE, S(due), 0, DUE_LATER},
     {"guard_steps", WHOLE, S(spike_guard.n), 0, MANY},
     {"guard_loss_mean", REAL, S(spike_guard.mean[SPIKE_LOSS]), 0, DBL_MAX},
@@ -64,6 +65,7 @@ void trainer_state_forget_validation(struct trainer_state *s)
     s->best_loss = INFINITY;
     s->validation_step = 0;
     s->best_step = -1;
+    s->validations_since_best = 0;
 }
 
 static json_t *row_value(const struct trainer_state *s, const struct row *row)
@@ -87,7 +89,8 @@ int trainer_state_write(json_t *o, const struct trainer_state *s)
 static bool counts_too_much(const struct trainer_state *s)
 {
     const struct run_tally *t = &s->tally;
-    return s->best_step > s->step || s->validation_step > s->step || s->skipped > s->step ||
+    return s->best_step > s->step || s->validation_step > s->step ||
+           s->validations_since_best > s->step || s->skipped > s->step ||
            s->bad_in_a_row > s->skipped || t->steps > s->step || (uint64_t)t->tokens > s->tokens ||
            (uint64_t)t->sum.n_targets > s->tokens || t->sum.n_correct > t->sum.n_targets;
 }

@@ -29,6 +29,7 @@ struct trainer_state {
     int64_t validation_step;
     double best_loss; /* infinite before the first */
     int64_t best_step;
+    int64_t validations_since_best;
     int64_t due; /* an evaluation, a line, a sample that the program was left before */
     struct spike_guard spike_guard;
     int64_t optimizer_steps; /* as of the checkpoint */

@@ -322,6 +322,68 @@ static void test_validation(void **state)
     trial_close(&t);
 }
 
+/* Going on to `steps`, or to the end that early_stopping makes. */
+static void resume_early(struct trial *t, const char *steps, const char *patience, int64_t end,
+                         enum run_end why)
+{
+    struct resume q;
+    struct run_config c;
+    struct run *r;
+    const struct run_events e = {0};
+    char *const words[] = {(char *)steps, (char *)patience};
+    trial_go_back(t, &q, "run");
+    assert_ok(run_config_copy(&c, &q.stored));
+    assert_ok(run_config_words(&c, words, 2));
+    assert_ok(trial_resume(&r, t, &q, &c, &e));
+    assert_ok(run_go(r));
+    assert_int_equal(run_step(r), end);
+    assert_int_equal(run_end(r), why);
+    assert_true(run_metrics(r)->finished);
+    assert_int_equal(run_saved_step(r), end);
+    run_free(r);
+    run_config_release(&c);
+    run_resume_close(&q);
+}
+
+/* The rate is so great that every step is worse than none. */
+static void test_early_stopping(void **state)
+{
+    (void)state;
+    struct trial t;
+    struct run *r;
+    const struct run_events e = {0};
+    trial_open(&t,
+               (const char *const[]){"eval_every=2", "eval_first=on", "learning_rate=1", "warmup=0",
+                                     "schedule=constant", "steps=4", "early_stopping=3", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
+    assert_ok(run_go(r));
+    assert_int_equal(run_metrics(r)->best_step, 0);
+    assert_int_equal(run_end(r), END_STEPS);
+    run_free(r);
+    /* Two validations were worse: a checkpoint keeps count. */
+    resume_early(&t, "steps=12", "early_stopping=3", 6, END_EARLY);
+    resume_early(&t, "steps=12", "early_stopping=3", 6, END_EARLY);
+    resume_early(&t, "steps=12", "early_stopping=4", 8, END_EARLY);
+    resume_early(&t, "steps=10", "early_stopping=0", 10, END_STEPS);
+    trial_close(&t);
+}
+
+static void test_early_stopping_needs_validation(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word, *sentence;
+    } cases[] = {{"eval_every=0", "early_stopping is 2, but with eval_every=0 there is no"},
+                 {"validation_fraction=0", "early_stopping is 2, but without validation data"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct trial t;
+        trial_open(&t, (const char *const[]){"early_stopping=2", cases[i].word, NULL});
+        assert_fails(run_check_first(&t.config, &t.model->config, t.model), ERR_RANGE,
+                     cases[i].sentence);
+        trial_close(&t);
+    }
+}
+
 /* The best step of a run that measured on README.md, resumed to measure on another file. */
 static int64_t best_resumed_with(struct trial *t, const char *word)
 {
@@ -433,6 +495,8 @@ int main(void)
         cmocka_unit_test(test_eval_file_of_the_data_dir),
         cmocka_unit_test(test_change_looks_for_the_file),
         cmocka_unit_test(test_validation),
+        cmocka_unit_test(test_early_stopping),
+        cmocka_unit_test(test_early_stopping_needs_validation),
         cmocka_unit_test(test_other_validation),
         cmocka_unit_test(test_budget_of_the_clock),
     };

@@ -17,8 +17,8 @@
  *     read_value       a scalar: take_pair; a list: read_list; a mapping: a section, read_mapping
  *     read_list          scalars, or mappings: read_item, which calls read_field for each key
  *
- * A function deletes the events that it reads. An event that no function expects, an alias too, is
- * an error.
+ * A function deletes the events that it reads. An event that no function expects is an error, and
+ * so is an alias.
  */
 
 struct reading {
@@ -57,6 +57,10 @@ static int next_event(struct reading *r, yaml_event_t *e)
         return err_set(ERR_FORMAT, "%s: %s", line_place(r, r->parser.problem_mark.line),
                        r->parser.problem == NULL ? "not YAML" : r->parser.problem);
     }
+    if (e->type == YAML_ALIAS_EVENT)
+        return refuse_event(r, e,
+                            "settings are read without aliases: in place of *NAME write what "
+                            "it stands for");
     return is_cut_text(e) ? refuse_event(r, e, "a NUL in a text") : 0;
 }
 

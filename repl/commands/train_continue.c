@@ -1,5 +1,6 @@
 #include "repl/commands/train_continue.h"
 
+#include "model/base/decimal.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
@@ -14,6 +15,7 @@
 #include "repl/terminal/train_lines.h"
 #include "repl/terminal/wrap.h"
 #include "train/parallel/loss.h"
+#include "train/optim/schedule.h"
 #include "train/parallel/world.h"
 #include "train/run/wandb.h"
 #include "weights/run_folder.h"
@@ -192,9 +194,25 @@ static void explain_launch(const struct repl *r)
                       "is on those");
 }
 
+/* Steps that end with their warmup, as where fewer are tried than a preset has. */
+static void explain_warmup(const struct repl *r)
+{
+    const struct schedule_config *s = &run_settings(r->run)->schedule;
+    const int64_t n = run_now(r->run).n_steps, warmup = schedule_warmup(s, n);
+    char rate[DECIMAL_BYTES], text[160];
+    if (n == 0 || warmup < n || s->kind == SCHEDULE_COSINE_RAMP || run_step(r->run) > 0)
+        return;
+    snprintf(text, sizeof text,
+             "warmup takes %" PRId64 " steps and the run has %" PRId64
+             ": it ends before learning_rate %s is reached",
+             warmup, n, decimal_show(rate, s->learning_rate));
+    progress_warn(text);
+}
+
 static int go_watched(struct repl *r)
 {
     explain_launch(r);
+    explain_warmup(r);
     if (run_settings(r->run)->lora.rank > 0 && run_step(r->run) == 0 && world_rank() == 0)
         lora_warn_of_base(r->model);
     loss_use(save_after_loss, r);

@@ -180,6 +180,8 @@ has "a size that is given later is kept" "vocab_size 400" "$("$PRATTLE" train la
 printf 'model: {init: random, n_layer: 1, n_head: 2, n_embd: 16, vocab_size: 384}\n' >pad.yaml
 has "a padded size is kept" "vocab_size 384" "$("$PRATTLE" train pad.yaml data="$TEXT" tokenizer=words --plan 2>&1)"
 has "a warm-up from above" "warmup_init must be at most learning_rate" "$(train high warmup_init=5 2>&1)"
+has "warm-up beyond the end is told of" "warmup takes 9 steps and the run has 3: it ends before learning_rate 0.001 is reached" \
+    "$(train brief steps=3 warmup=9 learning_rate=1e-3 eval_every=0 2>&1)"
 has "cycles of nothing but warm-up" "cycles is 6: of 12 steps each has 2, and warmup takes 3 of them" "$(train high steps=12 cycles=6 warmup=3 2>&1)"
 has "  or of nothing" "cycles is 13, but the run has 12 steps" "$(train high steps=12 cycles=13 warmup=3 2>&1)"
 has "a file that nothing measures" "eval_file is nowhere.txt, but eval does not say what is measured on it" "$(train high eval_file=nowhere.txt 2>&1)"

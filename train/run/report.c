@@ -128,6 +128,7 @@ struct metrics run_now(const struct run *r)
 {
     const struct trainer_state *p = &r->state;
     struct metrics m = r->metrics;
+    m.n_steps = r->n_steps;
     m.tokens = p->tokens;
     m.hours = p->hours;
     m.skipped = p->skipped;

@@ -17,7 +17,7 @@ enum run_end run_end(const struct run *r);
 const char *run_extension(const struct run *r);
 const struct run_config *run_settings(const struct run *r);
 const struct metrics *run_metrics(const struct run *r); /* as of the last line */
-/* Tokens, hours and counts as of now, the other metrics as of the last line. */
+/* The length of the run, tokens, hours and counts as of now, the other metrics as of the last line. */
 struct metrics run_now(const struct run *r);
 const char *run_path(const struct run *r); /* its folder */
 int64_t run_step(const struct run *r);     /* whole steps taken */

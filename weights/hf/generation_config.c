@@ -30,6 +30,27 @@ static const struct {
     {"early_stopping", false},
 };
 
+/* What else changes transformers' texts, and the number that does not. */
+static const struct {
+    const char *name;
+    double idle;
+} others[] = {
+    {"bad_words_ids", 0},
+    {"begin_suppress_tokens", 0},
+    {"diversity_penalty", 0},
+    {"encoder_repetition_penalty", 1},
+    {"epsilon_cutoff", 0},
+    {"eta_cutoff", 0},
+    {"exponential_decay_length_penalty", 0},
+    {"forced_bos_token_id", -1},
+    {"forced_eos_token_id", -1},
+    {"guidance_scale", 1},
+    {"min_length", 0},
+    {"num_beam_groups", 1},
+    {"sequence_bias", 0},
+    {"stop_strings", 0},
+};
+
 static const char *value_shown(char *out, size_t n, const json_t *value)
 {
     return json_is_huge_number(value) ? file_show(out, n, json_string_value(value))
@@ -142,6 +163,43 @@ static int add_stop_tokens(struct buf *out, const json_t *value, const struct co
     return rc;
 }
 
+/* Tokens that are never drawn. */
+static int add_suppressed(struct buf *out, const json_t *ids, const struct config *c,
+                          const struct progress *p)
+{
+    struct buf bias = {0};
+    int rc = 0;
+    size_t i;
+    json_t *one;
+    if (ids != NULL && !json_is_null(ids) && !json_is_array(ids))
+        note_left_out("generation_config.json", "suppress_tokens", ids, p);
+    json_array_foreach(ids, i, one)
+    {
+        const json_int_t id = json_integer_value(one);
+        if (!json_is_integer(one) || id < 0 || id >= c->n_vocab)
+            note_left_out("generation_config.json", "suppress_tokens", one, p);
+        else if ((rc = buf_printf(&bias, "%s%d:-inf", bias.n > 0 ? "," : "", (int)id)) != 0)
+            break;
+    }
+    if (rc == 0 && bias.n > 0)
+        rc = buf_printf(out, "logit_bias: \"%s\"\n", bias.data);
+    buf_release(&bias);
+    return rc;
+}
+
+/* Where what is asked for is not to be had, that is told. */
+static void note_others(const json_t *o, const struct progress *p)
+{
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const json_t *value = json_object_get(o, others[i].name);
+        const bool idle = value == NULL || json_is_null(value) || json_is_false(value) ||
+                          (json_is_array(value) && json_array_size(value) == 0) ||
+                          (json_is_number(value) && json_number_value(value) == others[i].idle);
+        if (!idle)
+            note_left_out("generation_config.json", others[i].name, value, p);
+    }
+}
+
 int generation_config_parse(struct buf *out, const char *text, size_t n, const struct config *c,
                             const struct progress *p)
 {
@@ -159,6 +217,10 @@ int generation_config_parse(struct buf *out, const char *text, size_t n, const s
     if (rc == 0)
         rc = add_stop_tokens(&lines, json_object_get(o, "eos_token_id"), c,
                              "generation_config.json", p);
+    if (rc == 0)
+        rc = add_suppressed(&lines, json_object_get(o, "suppress_tokens"), c, p);
+    if (rc == 0)
+        note_others(o, p);
     if (rc == 0)
         rc = buf_add(out, lines.data, lines.n);
     buf_release(&lines);

@@ -200,6 +200,15 @@ static const char *const generation_files[][3] = {
     {"{\"do_sample\": \"true\", \"penalty_alpha\": 0.6, \"top_k\": 4}",
      "penalty_alpha: 0.6\ntop_k: 4\n", "generation_config.json: do_sample is \"true\", left out\n"},
     {"{\"do_sample\": null, \"top_k\": 4}", NULL, ""},
+    {"{\"suppress_tokens\": [3, -1, 2]}", "logit_bias: \"3:-inf,2:-inf\"\n",
+     "generation_config.json: suppress_tokens is -1, left out\n"},
+    {"{\"suppress_tokens\": 3}", NULL, "generation_config.json: suppress_tokens is 3, left out\n"},
+    {"{\"bad_words_ids\": [[5, 6]], \"min_length\": 0, \"num_beam_groups\": 1, \"eta_cutoff\": "
+     "1e-3, "
+     "\"stop_strings\": [], \"sequence_bias\": null}",
+     NULL,
+     "generation_config.json: bad_words_ids is a list, left out\n"
+     "generation_config.json: eta_cutoff is 0.001, left out\n"},
     /* A value that no number here can hold is left out, and no other. */
     {"{\"do_sample\": true, \"temperature\": 1e400, \"top_k\": -123456789012345678901234567890, "
      "\"typical_p\": 1e-400, \"_x\": [{\"1e999 \\\"\": 1E+999}], \"top_p\": 0.5}",

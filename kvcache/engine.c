@@ -155,12 +155,13 @@ static void run_pass(void *arg, int thread, int n_threads)
 
 bool engine_failed(const struct engine *e)
 {
-    return layer_stream_failed(e->model->params.stream);
+    return e->model->params.lost || layer_stream_failed(e->model->params.stream);
 }
 
 int engine_error(const struct engine *e)
 {
-    return layer_stream_error(e->model->params.stream);
+    const struct params *p = &e->model->params;
+    return p->lost ? params_lost(p) : layer_stream_error(p->stream);
 }
 
 int engine_run(struct engine *e, float *logits)

@@ -143,8 +143,17 @@ void params_release(struct params *p)
     *p = (struct params){0};
 }
 
+int params_lost(const struct params *p)
+{
+    return !p->lost ? 0
+                    : err_set(ERR_IO, "the model's weights could not be read back when training "
+                                      "stopped; load the model again");
+}
+
 int params_need_memory(const struct params *p, const char *what)
 {
+    if (p->lost)
+        return params_lost(p);
     return p->stream == NULL ? 0
                              : err_set(ERR_UNSUPPORTED,
                                        "%s needs all weights in memory, and some layers are read "

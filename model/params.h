@@ -23,8 +23,11 @@ int params_init(struct params *p, const struct config *c, enum dtype dtype);
 /* The same, though the machine may have less memory than that: it is given as it is touched. */
 int params_reserve(struct params *p, const struct config *c, enum dtype dtype);
 void params_release(struct params *p);
-/* ERR_UNSUPPORTED where some layers are in a file (layer_stream.h): what needs all weights in
- * memory, as in "a LoRA adapter". */
+/* ERR_IO where what is in memory are no weights any more (struct params); no pass has a use for
+ * them, and nothing is made of them. */
+int params_lost(const struct params *p);
+/* ERR_IO as params_lost, ERR_UNSUPPORTED where some layers are in a file (layer_stream.h): what
+ * needs all weights in memory, as in "a LoRA adapter". */
 int params_need_memory(const struct params *p, const char *what);
 /* The tensor of this name; NULL: there is none. */
 struct param_tensor *params_find(const struct params *p, const char *name);

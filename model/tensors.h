@@ -39,6 +39,7 @@ struct params {
      * layers are valid in a pass alone, and the table's pointers not at all. NULL: all have; owned
      */
     struct layer_stream *stream;
+    bool lost; /* they could not be read back from where they were kept: params_lost */
 };
 
 enum param_kind {

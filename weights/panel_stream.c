@@ -150,6 +150,7 @@ int panel_stream_replace(struct params *p, const struct source *s, struct layer_
     char *why = mem_strdup(err_text());
     const int again = layer_stream_open(p, &plan, before);
     *before = (struct layer_stream_file){0};
+    p->lost = again != 0;
     if (again == 0 && why != NULL)
         err_set(rc, "%s", why);
     mem_free(why);
@@ -164,5 +165,6 @@ int panel_stream_restore(struct params *p, struct layer_stream_file *before)
     layer_stream_close(&now);
     int rc = layer_stream_open(p, &plan, before);
     *before = (struct layer_stream_file){0};
+    p->lost = rc != 0;
     return rc;
 }

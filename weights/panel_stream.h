@@ -28,12 +28,13 @@ int panel_stream_load(struct params *p, const struct layer_stream_plan *plan,
 
 /*
  * Other weights for p, whose layers are on disk, from a source of its shape: they get a working
- * file, and *before is the file of those that p had. On failure p has these again.
+ * file, and *before is the file of those that p had. On failure p has these again; where that fails
+ * too, p has no weights (params_lost).
  */
 int panel_stream_replace(struct params *p, const struct source *s,
                          struct layer_stream_file *before);
 /* p has the weights of a file that it had before. Takes it over. Fails as layer_stream_open; p has
- * no weights then. */
+ * no weights then (params_lost). */
 int panel_stream_restore(struct params *p, struct layer_stream_file *before);
 
 #endif

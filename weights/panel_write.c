@@ -13,6 +13,7 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/file_lock.h"
 #include "model/base/mem.h"
 #include "model/base/xxh64.h"
 #include "weights/panel_layout.h"
@@ -47,14 +48,11 @@ static bool write_at(int fd, const char *from, size_t n, uint64_t at)
 
 int panel_writer_create(const char *path)
 {
-    struct stat mine, there;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    struct stat st;
+    int fd = file_lock_take(path, 0600);
     if (fd < 0)
         return -1;
-    /* Between open and flock another process may have renamed or deleted it. */
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &mine) == 0 && S_ISREG(mine.st_mode) &&
-        stat(path, &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev &&
-        ftruncate(fd, 0) == 0)
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && ftruncate(fd, 0) == 0)
         return fd;
     close(fd);
     return -1;

@@ -318,6 +318,9 @@ static int copy_away(struct disk_array *a, int section, const struct copied *c)
 
 static int copy_bytes(struct disk_array *a, const struct copied *all)
 {
+    if (all->last > a->sections[a->n - 1].last)
+        return err_set(ERR_RANGE, "bytes %zu to %zu are not in an array of %zu", all->first,
+                       all->last, a->sections[a->n - 1].last);
     int rc = disk_array_flush(a);
     for (size_t at = all->first; at < all->last && rc == 0;) {
         const int i = disk_array_section(a, at);

@@ -473,7 +473,7 @@ int file_check_append(const char *path)
 
 int file_append(const char *path, const void *bytes, size_t n)
 {
-    struct stat st;
+    struct stat st = {0};
     int fd, rc = open_append(&fd, path, O_CREAT);
     if (rc != 0)
         return rc;

@@ -220,18 +220,23 @@ static int set_shorthand(struct settings_store *s, void *values, int layer,
                                    source);
 }
 
-/* Set the text and the source of a row in a layer: both or, without memory, neither. */
-static int set_layer_text(struct settings_store *s, int layer, const struct setting *row,
-                          const char *text, const char *source)
+/* Set the text and the source of a row in a layer, and its value, even if another layer hides it:
+ * all or, out of range or without memory, nothing. */
+static int set_layer_text(struct settings_store *s, void *values, int layer,
+                          const struct setting *row, const char *text, const char *source)
 {
     char **place = layer_text(s, layer, row),
          **where = &s->layers[layer].sources[row_index(s, row)];
     char *fresh = text == NULL ? NULL : mem_strdup(text);
     char *from = text == NULL || source == NULL ? NULL : mem_strdup(source);
-    if ((text != NULL && fresh == NULL) || (text != NULL && source != NULL && from == NULL)) {
+    int rc = (text != NULL && fresh == NULL) || (text != NULL && source != NULL && from == NULL)
+                 ? ERR_NOMEM
+             : text == NULL ? 0
+                            : settings_table_parse(s->table, row, values, text);
+    if (rc != 0) {
         mem_free(fresh);
         mem_free(from);
-        return ERR_NOMEM;
+        return rc;
     }
     mem_free(*place);
     mem_free(*where);
@@ -254,9 +259,8 @@ int settings_store_set_from(struct settings_store *s, void *values, int layer,
     const struct settings_table *t = s->table;
     if (text == NULL && *layer_text(s, layer, row) == NULL)
         return 0;
-    /* Parse it before storing it, even if another layer hides it. */
-    int rc = text == NULL ? 0 : settings_table_parse(t, row, values, text);
-    if (rc != 0 || (rc = set_layer_text(s, layer, row, text, source)) != 0)
+    int rc = set_layer_text(s, values, layer, row, text, source);
+    if (rc != 0)
         return rc;
     s->follows[row_index(s, row)] = false;
     const int in_force = settings_store_layer(s, row);

@@ -86,7 +86,8 @@ static int take_short(const struct target *t, char **words, int n, int *used)
     const char *value = words[0] + 2;
     if (row == NULL) {
         char *shown = file_visible(words[0]);
-        err_set(ERR_MISSING, "there is no option %s; `:help settings` lists them", shown);
+        err_set(ERR_MISSING, "there is no option %s; `:help settings` lists them",
+                shown == NULL ? "" : shown);
         mem_free(shown);
         return ERR_MISSING;
     }

@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/utf8.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -69,9 +70,11 @@ int words_parse(struct words *out, const char *text)
             char c = *p;
             size_t step = c == '\\' ? read_escape(p, &c) : 1;
             if (!step) {
+                const size_t more =
+                    utf8_bytes((const unsigned char *)p + 1, (const unsigned char *)p + strlen(p));
                 int rc = err_set(ERR_RANGE,
-                                 "unknown escape \\%.1s in \"%s\": write \\\\ for a backslash",
-                                 p + 1, file_quote(text));
+                                 "unknown escape \\%.*s in \"%s\": write \\\\ for a backslash",
+                                 more > 1 ? (int)more : 1, p + 1, file_quote(text));
                 words_release(out);
                 return rc;
             }

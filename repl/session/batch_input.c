@@ -42,7 +42,7 @@ static void begin_input(struct batch_input *in)
         mark = UTF8_MARK_BYTES;
     }
     if (mark > 0)
-        memmove(p->data, p->data + mark, p->n -= mark);
+        memmove(p->data, p->data + mark, (p->n -= mark) + 1); /* its NUL too */
 }
 
 /* The bytes of `pending` from `from` on are new. */

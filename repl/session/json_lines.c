@@ -384,7 +384,10 @@ static void put_answer(json_t *object, const struct answer *a, int64_t draw,
  * leaves out, may have more than JSON's library reads: it is then a text, which is read. */
 static int put_line(struct buf *out, const char *id, json_t *object, const uint64_t *seed)
 {
-    int rc = id == NULL ? buf_char(out, '{') : buf_printf(out, "{\"id\":%s,", id);
+    /* Out of memory, jansson leaves things out. */
+    int rc = err_last() == ERR_NOMEM ? ERR_NOMEM
+             : id == NULL            ? buf_char(out, '{')
+                                     : buf_printf(out, "{\"id\":%s,", id);
     if (rc == 0) /* 9 digits give a float back exactly */
         rc = json_print(out, object, JSON_EMBED | JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(object);
@@ -396,6 +399,7 @@ static int put_line(struct buf *out, const char *id, json_t *object, const uint6
 
 static json_t *asked_object(struct json_asked asked)
 {
+    err_clear();
     json_t *object = json_object();
     if (asked.text != NULL)
         json_object_set_new(object, "prompt", json_of_text(asked.text, asked.n));
@@ -441,8 +445,12 @@ int json_line_answer(struct buf *out, struct json_asked asked, const struct sett
 
 int json_line_error(struct buf *out, struct json_asked asked, const char *sentence)
 {
+    char *copy = mem_strdup(sentence); /* which may be that of err_text */
+    if (copy == NULL)
+        return ERR_NOMEM;
     json_t *object = asked_object(asked);
-    json_object_set_new(object, "error", json_of_text(sentence, strlen(sentence)));
+    json_object_set_new(object, "error", json_of_text(copy, strlen(copy)));
+    mem_free(copy);
     return put_line(out, asked.id, object, NULL);
 }
 

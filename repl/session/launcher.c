@@ -378,6 +378,16 @@ static bool has_ended(const struct launched *l)
     return waitid(P_PID, (id_t)l->pid, &s, WEXITED | WNOHANG | WNOWAIT) == 0 && s.si_pid == l->pid;
 }
 
+static void close_streams(struct launched *l)
+{
+    struct stream *const all[] = {&l->out, &l->err};
+    for (int i = 0; i < 2; i++) {
+        if (all[i]->from >= 0)
+            close(all[i]->from);
+        all[i]->from = -1;
+    }
+}
+
 static int pump(struct launched *l)
 {
     enum { LOOK_MS = 200 /* a signal may come just before poll */ };
@@ -402,6 +412,28 @@ static int pump(struct launched *l)
     return rc;
 }
 
+/* Nobody reads any more what it says. */
+static void give_up(struct launched *l)
+{
+    close_streams(l);
+    l->interrupts = l->interrupts < TO_END ? TO_END : l->interrupts;
+    kill(l->pid, SIGCONT);
+    kill(l->pid, SIGTERM);
+}
+
+static void wait_for_end(struct launched *l, int *status)
+{
+    const double ask_every_s = 0.01;
+    for (;;) {
+        const pid_t ended = waitpid(l->pid, status, WNOHANG);
+        if (ended > 0 || (ended < 0 && errno != EINTR))
+            return;
+        pass_interrupt(l);
+        end_in_time(l);
+        clock_sleep_s(ask_every_s);
+    }
+}
+
 int launcher_run(const struct launcher_call *c, struct launcher_end *end)
 {
     struct launched l = {.pid = -1, .out.from = -1, .err.from = -1};
@@ -418,9 +450,8 @@ int launcher_run(const struct launcher_call *c, struct launcher_end *end)
     if (rc == 0) {
         rc = pump(&l);
         if (rc != 0)
-            kill(l.pid, SIGTERM);
-        while (waitpid(l.pid, &status, 0) < 0 && errno == EINTR)
-            pass_interrupt(&l);
+            give_up(&l);
+        wait_for_end(&l, &status);
         if (WIFSIGNALED(status))
             cleaner_remove(l.pid);
         wipe_status(&l.out);
@@ -430,10 +461,7 @@ int launcher_run(const struct launcher_call *c, struct launcher_end *end)
             rc = err_set(ERR_IO, "cannot write to standard output: %s", strerror(l.out.failed));
         *end = l.notes.end;
     }
-    if (l.out.from >= 0)
-        close(l.out.from);
-    if (l.err.from >= 0)
-        close(l.err.from);
+    close_streams(&l);
     buf_release(&l.out.held);
     buf_release(&l.err.held);
     launcher_notes_release(&l.notes);

@@ -410,6 +410,7 @@ int repl_need_model(struct repl *r)
             rc = options_blame(&r->options, OPTION(device.lora));
             model_free(r->model);
             r->model = NULL;
+            options_clear(&r->options, ORIGIN_MODEL);
         }
         return rc;
     }

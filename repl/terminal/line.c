@@ -284,12 +284,14 @@ enum line_event line_read(struct buf *out, bool *was_empty)
         if (rc == 0 && quoted && quote_is_closed(all.data, &n)) {
             remember_text(all.data);
             event = LINE_QUOTED;
-            rc = unquote_text(out, all.data, n);
+            if (unquote_text(out, all.data, n) != 0)
+                event = LINE_INTERRUPTED;
             break;
         }
         if (rc == 0 && !quoted && !ends_in_backslash(&all)) {
             remember_text(buf_text(&all));
-            rc = buf_add(out, buf_text(&all), all.n);
+            if (buf_add(out, buf_text(&all), all.n) != 0)
+                event = LINE_INTERRUPTED;
             break;
         }
         if (rc == 0 && !quoted)

@@ -38,8 +38,8 @@ enum line_event { LINE_TEXT, LINE_QUOTED, LINE_END, LINE_INTERRUPTED };
 /*
  * One text: a line, or several by a trailing backslash or between """ and """.
  * LINE_QUOTED: it stood between those, and is a prompt whatever it begins with.
- * LINE_INTERRUPTED: Ctrl-C; *was_empty tells whether there was nothing to lose.
- * LINE_END: Ctrl-D, or a signal to leave.
+ * LINE_INTERRUPTED: Ctrl-C, or no memory for the text; *was_empty tells whether there was nothing
+ * to lose. LINE_END: Ctrl-D, or a signal to leave.
  */
 enum line_event line_read(struct buf *out, bool *was_empty);
 

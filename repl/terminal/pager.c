@@ -164,6 +164,18 @@ void pager_begin(void)
     close(file);
 }
 
+/* Without memory for all of it, and so without stops. */
+static void copy_all(int from, off_t end, int to)
+{
+    char part[4096];
+    for (off_t at = 0; at < end;) {
+        const ssize_t n = pread(from, part, sizeof part, at);
+        if (n <= 0 || write(to, part, (size_t)n) != n)
+            return;
+        at += n;
+    }
+}
+
 void pager_end(void)
 {
     if (terminal < 0)
@@ -172,6 +184,8 @@ void pager_end(void)
     const off_t end = lseek(STDOUT_FILENO, 0, SEEK_END);
     char *text = end > 0 ? mem_alloc((size_t)end) : NULL;
     const ssize_t n = text != NULL ? pread(STDOUT_FILENO, text, (size_t)end, 0) : 0;
+    if (text == NULL && end > 0)
+        copy_all(STDOUT_FILENO, end, terminal);
     dup2(terminal, STDOUT_FILENO);
     close(terminal);
     term_set_stand_in(terminal = -1);

@@ -83,14 +83,17 @@ int signals_leaving(void)
 
 bool signals_continued(void)
 {
-    bool was = continued != 0;
+    /* One that comes in between is not lost. */
+    if (continued == 0)
+        return false;
     continued = 0;
-    return was;
+    return true;
 }
 
 bool signals_resized(void)
 {
-    bool was = resized != 0;
+    if (resized == 0)
+        return false;
     resized = 0;
-    return was;
+    return true;
 }

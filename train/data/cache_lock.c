@@ -2,6 +2,7 @@
 
 #include "model/base/clock.h"
 #include "model/base/err.h"
+#include "model/base/file_lock.h"
 #include "model/base/file_show.h"
 #include "model/base/mem.h"
 
@@ -14,14 +15,6 @@
 
 enum { FLAGS = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY };
 static const double ASK_EVERY_S = 0.05;
-
-/* Whoever has the lock deletes its file: then it is no lock any more. */
-static bool is_deleted(const struct cache_lock *l)
-{
-    struct stat own, there;
-    return fstat(l->fd, &own) == 0 &&
-           (stat(l->path, &there) != 0 || own.st_ino != there.st_ino || own.st_dev != there.st_dev);
-}
 
 static int wait_for_lock(const struct cache_lock *l, const struct progress *p)
 {
@@ -56,7 +49,7 @@ int cache_lock_open(struct cache_lock *l, const char *prefix, const struct progr
             rc = file_error("lock", l->path);
         if (rc == 0)
             rc = wait_for_lock(l, p);
-    } while (rc == 0 && is_deleted(l));
+    } while (rc == 0 && !file_lock_counts(l->fd, l->path));
     if (rc != 0)
         drop_lock(l);
     return rc;

@@ -319,7 +319,8 @@ static int add_folder(struct data_sources *s, const char *path, int depth, bool 
     int rc = depth == DEPTH_MAX
                  ? err_set(ERR_RANGE, "%s: folders are nested more than %d deep", shown, DEPTH_MAX)
                  : list_folder(&names, &n, path);
-    const char *is = run_folder_is(path)   ? "is the folder of a run, not of texts"
+    const char *is = rc != 0               ? NULL
+                     : run_folder_is(path) ? "is the folder of a run, not of texts"
                      : has_model(names, n) ? "is a model, not a folder of texts"
                                            : NULL;
     if (rc == 0 && is != NULL)

@@ -60,7 +60,8 @@ static int take_mark(struct buf *text, const char *path)
         return rc;
     }
     if (text->n >= sizeof mark - 1 && memcmp(text->data, mark, sizeof mark - 1) == 0)
-        memmove(text->data, text->data + sizeof mark - 1, text->n -= sizeof mark - 1);
+        memmove(text->data, text->data + sizeof mark - 1,
+                (text->n -= sizeof mark - 1) + 1); /* its NUL too */
     return 0;
 }
 

@@ -314,14 +314,24 @@ static int start_thread(struct reduce_scatter *r)
     return rc;
 }
 
+/* Waits are by a clock that nobody sets. */
+static void init_lock(struct reduce_scatter *r)
+{
+    pthread_condattr_t clock;
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&r->changed, &clock);
+    pthread_condattr_destroy(&clock);
+}
+
 int reduce_scatter_new(struct reduce_scatter **out, const struct reduce_scatter_shape *s)
 {
     struct reduce_scatter *r = mem_alloc(sizeof *r);
     *out = NULL;
     if (r == NULL)
         return ERR_NOMEM;
-    pthread_mutex_init(&r->lock, NULL);
-    pthread_cond_init(&r->changed, NULL);
+    init_lock(r);
     int rc = copy_shape(r, s);
     if (rc == 0 && !allocate_memory(r))
         rc = ERR_NOMEM;
@@ -392,7 +402,7 @@ bool reduce_scatter_await(struct reduce_scatter *r, int unit)
 {
     const int64_t mine = shipment_before(r, unit);
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += MOMENT_NS;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;

@@ -39,21 +39,48 @@ size_t csv_record(const char *text, size_t n, char separator, bool ends, bool *o
     return ends ? n : 0;
 }
 
-int csv_field(struct buf *out, const char *record, size_t n, char separator, int wanted, bool *got)
+/* The fields of a record, one after the other. */
+struct fields {
+    const char *record;
+    size_t n, at; /* its bytes without the line break, and those that are read */
+    char separator;
+    bool ended;
+};
+
+static struct fields fields_of(const char *record, size_t n, char separator)
 {
-    enum csv_place before, at = BEGIN;
-    int field = 0, rc = 0;
     while (n > 0 && (record[n - 1] == '\n' || record[n - 1] == '\r'))
         n--;
-    for (size_t i = 0; i < n && field <= wanted && rc == 0; i++) {
+    return (struct fields){.record = record, .n = n, .separator = separator};
+}
+
+/* Append the next to out (NULL: pass over it). False: there is none, or rc says why. */
+static bool next_field(struct fields *f, struct buf *out, int *rc)
+{
+    enum csv_place before, at = BEGIN;
+    if (f->ended)
+        return false;
+    while (f->at < f->n && *rc == 0) {
+        const char c = f->record[f->at++];
         before = at;
-        at = csv_step(at, record[i], separator);
-        field += at == BEGIN;
+        at = csv_step(at, c, f->separator);
+        if (at == BEGIN)
+            return true;
         const bool is_text = at == PLAIN || (at == QUOTED && before != BEGIN);
-        if (is_text && field == wanted)
-            rc = buf_char(out, record[i]);
+        if (is_text && out != NULL)
+            *rc = buf_char(out, c);
     }
-    *got = field >= wanted;
+    f->ended = true;
+    return *rc == 0;
+}
+
+int csv_field(struct buf *out, const char *record, size_t n, char separator, int wanted, bool *got)
+{
+    struct fields f = fields_of(record, n, separator);
+    int rc = 0;
+    *got = true;
+    for (int i = 0; i <= wanted && *got; i++)
+        *got = next_field(&f, i == wanted ? out : NULL, &rc);
     return rc;
 }
 
@@ -120,19 +147,16 @@ struct header {
 
 static int read_header(struct header *h, const struct csv *c, const char *record, size_t n)
 {
+    struct fields f = fields_of(record, n, h->separator);
     struct buf name = {0};
-    bool got = true;
     int rc = 0;
-    for (int i = 0; got && rc == 0; i++) {
-        name.n = 0;
-        rc = csv_field(&name, record, n, h->separator, i, &got);
-        if (rc != 0 || !got)
-            break;
-        h->columns++;
+    while (next_field(&f, &name, &rc)) {
         if (h->named < 0 && strcmp(buf_text(&name), c->column) == 0)
-            h->named = i;
+            h->named = h->columns;
         if (h->names.n < COLUMNS_SHOWN)
-            rc = buf_printf(&h->names, i == 0 ? "%s" : ", %s", buf_text(&name));
+            rc = buf_printf(&h->names, h->columns == 0 ? "%s" : ", %s", buf_text(&name));
+        h->columns++;
+        name.n = 0;
     }
     buf_release(&name);
     return rc;

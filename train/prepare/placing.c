@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/file_lock.h"
 #include "model/base/folder_entry.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
@@ -10,7 +11,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,13 +71,9 @@ static int take_back(const char *path, const json_t *files)
 static int hold_lock(const char *folder)
 {
     char *path = file_join(folder, "lock");
-    int fd = path == NULL ? -1 : open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    const int fd = path == NULL ? -1 : file_lock_take(path, 0666);
     mem_free(path);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
+    return fd;
 }
 
 static int take_back_file(const char *folder, const char *key, const char *path)

@@ -2,16 +2,17 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/file_lock.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
 #include "train/prepare/placing.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 enum { STATE_MOST = 4096, NAME_BYTES = 200, IDS_AT_ONCE = 4096 };
@@ -23,11 +24,11 @@ static int open_lock(struct store *s)
     char shown[NAME_BYTES], *path = file_join(s->folder, "lock");
     if (path == NULL)
         return ERR_NOMEM;
-    s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    int rc = s->lock < 0 ? file_error("write", path) : 0;
-    if (rc == 0 && flock(s->lock, LOCK_EX | LOCK_NB) != 0)
-        rc = err_set(ERR_EXISTS, "another process prepares this, in %s",
-                     file_show(shown, sizeof shown, s->folder));
+    s->lock = file_lock_take(path, 0666);
+    int rc = s->lock >= 0           ? 0
+             : errno == EWOULDBLOCK ? err_set(ERR_EXISTS, "another process prepares this, in %s",
+                                              file_show(shown, sizeof shown, s->folder))
+                                    : file_error("write", path);
     mem_free(path);
     return rc;
 }
@@ -63,6 +64,8 @@ static int read_state(struct store *s, struct store_place *place)
             rc = json_take_int(state, fields[i], 0, INT64_MAX, &number);
             *list[i] = (uint64_t)number;
         }
+        if (rc == 0 && place->now.documents > INT64_MAX / 64) /* times what is kept of each */
+            rc = err_set(ERR_FORMAT, "state.json counts more documents than there can be");
         if (rc == 0)
             rc = json_take_bool(state, "complete", &place->complete);
     }

@@ -83,7 +83,7 @@ static bool read_value(const char *text, double *value, char shown[SHOWN], int *
         double part = *end == '+' ? strtod(end + 1, &over) : *value;
         double below =
             *over == '/' || *end == '/' ? strtod((*end == '/' ? end : over) + 1, &end) : 0;
-        if (!(below > 0))
+        if (!(below > 0 && below < 1e9))
             return false;
         *value = whole + part / below;
         *precision = (int)fmax(1, log10(below));

@@ -234,11 +234,21 @@ static int list_pieces(struct piece **pieces, int *n, const struct block_files *
     return 0;
 }
 
+/* The type of the first that has another than the block, or the block's. */
+static const char *pieces_dtype(const struct piece *pieces, int n, const struct optimizer_block *b)
+{
+    const char *own = dtype_name(b->dtype);
+    for (int i = 0; i < n; i++)
+        if (strcmp(pieces[i].entry->dtype_name, own) != 0)
+            return pieces[i].entry->dtype_name;
+    return own;
+}
+
 /* That they are all of the block, each element once. */
 static int check_pieces(const struct piece *pieces, int n, const struct optimizer_block *b,
                         const char *from)
 {
-    const char *dtype = dtype_name(b->dtype);
+    const char *dtype = pieces_dtype(pieces, n, b);
     uint64_t bytes = 0, at = 0;
     bool joined = true;
     char shown[256];
@@ -250,9 +260,8 @@ static int check_pieces(const struct piece *pieces, int n, const struct optimize
         bytes += pieces[i].entry->bytes; /* of files that are there: no overflow */
         joined &= pieces[i].first == at;
         at = pieces[i].first + pieces[i].n;
-        if (strcmp(pieces[i].entry->dtype_name, dtype) != 0)
-            dtype = pieces[i].entry->dtype_name;
     }
+    joined &= at == b->n;
     if (strcmp(dtype, dtype_name(b->dtype)) != 0 || bytes != b->n * dtype_bytes(b->dtype))
         return err_set(ERR_MISMATCH,
                        "checkpoint %s has %" PRIu64 " bytes of %s in %s, this run needs %" PRIu64

@@ -61,8 +61,10 @@ static bool try_lock(int fd)
     const struct timespec instant = {.tv_nsec = 20000000};
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
         return true;
-    return errno == EWOULDBLOCK && nanosleep(&instant, NULL) == 0 &&
-           flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (errno != EWOULDBLOCK)
+        return false;
+    nanosleep(&instant, NULL); /* a signal ends it earlier: no matter */
+    return flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
 /* The file stays when the lock goes: a second one under its name would lock nothing. */

@@ -167,7 +167,9 @@ void metrics_close(struct metrics_log *l)
 static int append_line(struct metrics_log *l, json_t *o)
 {
     struct buf line = {0};
-    int rc = json_print(&line, o, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    /* Out of memory, jansson leaves things out: then there is no line, rather than a part. */
+    int rc = err_last() == ERR_NOMEM ? ERR_NOMEM
+                                     : json_print(&line, o, JSON_COMPACT | JSON_REAL_PRECISION(9));
     if (rc == 0 && (rc = buf_char(&line, '\n')) == 0)
         rc = file_append(l->path, line.data, line.n);
     buf_release(&line);
@@ -202,6 +204,7 @@ static int flush_log(struct metrics_log *l)
 
 static json_t *begin_line(const struct metrics_log *l, const struct metrics *m)
 {
+    err_clear();
     return json_pack("{s:s,s:I,s:I}", "label", l->label, "step", (json_int_t)m->step, "tokens",
                      (json_int_t)m->tokens);
 }

@@ -157,8 +157,7 @@ static void give_adapter_back(struct run *r)
         m->adapter = NULL;
 }
 
-/* Where that fails, what is in memory is of neither: no pass has a use for it, and each says why.
- */
+/* Where that fails, what is in memory is of neither: passes refuse it (params_lost). */
 static void restore_file(struct run *r)
 {
     struct model *m = r->model;
@@ -181,7 +180,8 @@ void run_withdraw(struct run *r)
     } else if (m->params.stream != NULL) {
         restore_file(r);
     } else {
-        if (copy_block(r, true) != 0)
+        m->params.lost = copy_block(r, true) != 0;
+        if (m->params.lost)
             progress_note(r->events.progress, "%s; load the model again", err_text());
         m->changed = r->before.changed;
     }
@@ -299,7 +299,9 @@ static int publish_profiled(struct run *r)
 int run_publish(struct run *r)
 {
     const struct model *m = r->model;
-    int rc = is_published(r) ? 0 : publish_profiled(r);
+    int rc = params_lost(&m->params);
+    if (rc == 0 && !is_published(r))
+        rc = publish_profiled(r);
     if (rc != 0)
         return rc;
     if (r->saved_step == r->state.step && r->adapter != NULL)

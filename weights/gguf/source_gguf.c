@@ -169,6 +169,8 @@ static int mark_half_exact(struct source *s, const struct gguf *g, const char *k
     int n;
     int rc = gguf_texts(g, key, &names, &n);
     struct state *st = s->format;
+    if (rc == 0 && n > s->table.n_tensors)
+        rc = err_set(ERR_FORMAT, "key %s lists %d tensors, more than there are", key, n);
     for (int i = 0; i < n && rc == 0; i++) {
         int k = 0;
         while (k < s->table.n_tensors && strcmp(st->places[k].name, names[i]) != 0)

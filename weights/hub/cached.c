@@ -376,8 +376,7 @@ static int find_cached(char **folder, const char *name)
     for (int i = 0; i < l.n && rc == 0 && *folder == NULL; i++)
         if (strcmp(l.all[i].name, name) == 0 && (*folder = mem_strdup(l.all[i].folder)) == NULL)
             rc = ERR_NOMEM;
-    if (rc == 0)
-        cached_list_release(&l);
+    cached_list_release(&l);
     if (rc == 0 && *folder == NULL)
         rc = err_set(ERR_MISSING, "%s is not in the cache; `:hub` lists what is", file_quote(name));
     return rc;

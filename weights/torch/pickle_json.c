@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 32, VALUES_MAX = 1 << 18 };
+enum { DEPTH_MAX = 32, VALUES_MAX = 1 << 18, TEXT_MAX = 64 << 20 };
 
 const struct pickle_value *pickle_item(const struct pickle_machine *m,
                                        const struct pickle_value *dict, const char *key)
@@ -27,6 +27,7 @@ const struct pickle_value *pickle_item(const struct pickle_machine *m,
 struct builder {
     const struct pickle_machine *m;
     int depth, values;
+    uint64_t text; /* bytes: a text may stand in many places, and is in each of them here */
     bool too_much;
 };
 
@@ -44,11 +45,18 @@ static json_t *build_list(struct builder *b, const struct pickle_value *v)
     return list;
 }
 
-static json_t *build_key(const struct pickle_value *key)
+static json_t *build_text(struct builder *b, const struct pickle_value *v)
+{
+    b->text += v->text.n;
+    b->too_much = b->too_much || b->text > TEXT_MAX;
+    return b->too_much ? NULL : json_of_text(v->text.at, v->text.n);
+}
+
+static json_t *build_key(struct builder *b, const struct pickle_value *key)
 {
     char number[32];
     if (key->kind == PICKLE_TEXT)
-        return json_of_text(key->text.at, key->text.n);
+        return build_text(b, key);
     const int n = snprintf(number, sizeof number, "%" PRId64, key->number);
     return json_of_text(number, (size_t)n);
 }
@@ -63,7 +71,7 @@ static json_t *build_dict(struct builder *b, const struct pickle_value *v)
         c = pickle_cell(b->m, c)->next;
         if (k->kind != PICKLE_TEXT && k->kind != PICKLE_INT)
             continue;
-        json_t *key = build_key(k);
+        json_t *key = build_key(b, k);
         if (key == NULL) {
             json_decref(dict);
             return NULL;
@@ -102,7 +110,7 @@ static json_t *build_value(struct builder *b, const struct pickle_value *v)
         out = isfinite(v->real) ? json_real(v->real) : json_null();
         break;
     case PICKLE_TEXT:
-        out = json_of_text(v->text.at, v->text.n);
+        out = build_text(b, v);
         break;
     case PICKLE_TUPLE:
     case PICKLE_LIST:
@@ -128,6 +136,6 @@ int pickle_json(const struct pickle_machine *m, const struct pickle_value *v, js
         return err_set(ERR_NOMEM, "no memory for what the pickle says of the model");
     return err_set(ERR_RANGE,
                    "what the pickle says of the model is nested more than %d deep, or more than %d "
-                   "values",
-                   DEPTH_MAX, VALUES_MAX);
+                   "values or %d MiB of text",
+                   DEPTH_MAX, VALUES_MAX, TEXT_MAX >> 20);
 }

@@ -289,6 +289,39 @@ static int feed_until_failure(struct model *m)
     return rc == 0 ? 0 : err_set(rc, "%s", err_text());
 }
 
+static void empty(int fd)
+{
+    const int none = open("/dev/null", O_RDONLY);
+    assert_true(none >= 0);
+    if (fd >= 0)
+        assert_true(dup2(none, fd) == fd);
+    close(none);
+}
+
+/* The file that they had is gone when training gives them back: no pass computes without. */
+static void weights_that_do_not_come_back_are_lost(void **state)
+{
+    (void)state;
+    const struct layer_stream_plan plan = plan_of(2, true);
+    struct layer_stream_file before;
+    struct model *m, *other;
+    struct source s;
+    assert_ok(load(&m, "tied", DTYPE_F16, (struct load_memory){.plan = &plan}, &CACHE));
+    assert_ok(load(&other, "random:gpt2," SHAPE, DTYPE_F16, PLENTY, NULL));
+    assert_ok(source_open_model(&s, other));
+    assert_ok(panel_stream_replace(&m->params, &s, &before));
+    empty(before.disk.fd);
+    empty(before.disk.direct);
+    assert_true(panel_stream_restore(&m->params, &before) != 0);
+    assert_int_equal(feed_until_failure(m), ERR_IO);
+    assert_non_null(strstr(err_text(), "load the model again"));
+    assert_fails(params_need_memory(&m->params, "this"), ERR_IO, "load the model again");
+    source_close(&s);
+    model_free(other);
+    model_free(m);
+    clear_cache();
+}
+
 /* An entry that is damaged when it is opened is made again; later, passes say so. */
 static void damage_is_found(void **state)
 {
@@ -394,6 +427,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(any_memory_gives_the_same_bits),
                                        cmocka_unit_test(weights_are_replaced_and_come_back),
+                                       cmocka_unit_test(weights_that_do_not_come_back_are_lost),
                                        cmocka_unit_test(entries_are_those_of_models_in_memory),
                                        cmocka_unit_test(there_need_be_no_entry),
                                        cmocka_unit_test(damage_is_found),

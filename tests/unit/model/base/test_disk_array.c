@@ -106,6 +106,8 @@ static void large_sections_take_their_own_memory(void **state)
 static void check_all(struct array *t, uint32_t times)
 {
     uint32_t *got = mem_array(N, sizeof *got);
+    assert_fails(disk_array_read(t->a, got, (N - 1) * sizeof *got, 2 * sizeof *got), ERR_RANGE,
+                 "are not in an array of");
     assert_ok(disk_array_read(t->a, got, 0, 77 * sizeof *got));
     assert_ok(disk_array_read(t->a, got + 77, 77 * sizeof *got, (N - 77) * sizeof *got));
     for (uint32_t i = 0; i < N; i++)

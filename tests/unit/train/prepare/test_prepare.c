@@ -344,6 +344,18 @@ static void columns_and_extracted_documents_are_read(void **state)
     assert_int_equal(prepare(&r, "open.csv", "o.jsonl", NULL, NULL), ERR_FORMAT);
     assert_string_equal(scratch_sentence(&data_scratch, err_text()),
                         "DIR/open.csv record 3: its quotes are not closed");
+    struct buf wide = {0}; /* as a matrix is; it is read once, not once for each column */
+    for (int i = 0; i < 300000; i++)
+        assert_ok(buf_str(&wide, "c,"));
+    assert_ok(buf_str(&wide, ",text\n"));
+    for (int i = 0; i < 300000; i++)
+        assert_ok(buf_str(&wide, "1,"));
+    assert_ok(buf_str(&wide, ",last\n"));
+    data_text("wide.csv", buf_text(&wide));
+    buf_release(&wide);
+    assert_int_equal(prepare(&r, "wide.csv", "o.jsonl", WORDS("field=text"), NULL), 0);
+    data_read(&lines, "o.jsonl");
+    assert_string_equal(buf_text(&lines), "{\"text\":\"last\"}\n");
     data_text("short.csv", "id,text\n1,one\n2\n3,three\n");
     assert_int_equal(prepare(&r, "short.csv", "o.jsonl", WORDS("field=text"), NULL), ERR_FORMAT);
     assert_string_equal(

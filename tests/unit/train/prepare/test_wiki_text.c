@@ -123,6 +123,7 @@ static void numbers_do_not_vanish(void **state)
         {"{{convert|50|km|mi|order=flip|abbr=on}}", "31 mi (50 km)"},
         {"{{convert|1/2|mi}} {{convert|1.5|e6acre|e6ha}}",
          "1⁄2 mile (0.80 km) 1.5 million acres (0.61 million ha)"},
+        {"{{convert|1/1e999|km}} {{convert|1/8|km}}", "1/1e999 km 1⁄8 kilometre (0.078 mi)"},
         {"{{convert|1e-2147483648|km}}", "1e-2147483648 kilometres (0 mi)"},
         {"{{formatnum:1234567}} {{frac|1|2}} {{frac|3|4|5}} {{val|1.5|0.2|e=6|u=m}} {{nts|12345}}",
          "1,234,567 1⁄2 3 4⁄5 1.5 ± 0.2×10^6 m 12,345"},

@@ -86,6 +86,23 @@ static void what_is_not_plain_is_refused(void **state)
     buf_release(&b);
 }
 
+/* One text of a megabyte in a hundred places. */
+static void a_long_text_in_many_places_is_refused(void **state)
+{
+    (void)state;
+    json_t *o = NULL;
+    struct buf b = {0};
+    assert_ok(buf_add(&b, "}" X("\x01", "a") "]X\0\0\x10\0", 13));
+    for (int i = 0; i < 1 << 20; i++)
+        assert_ok(buf_char(&b, 'x'));
+    assert_ok(buf_str(&b, "q\1a"));
+    for (int i = 0; i < 100; i++)
+        assert_ok(buf_str(&b, "h\1a"));
+    assert_ok(buf_str(&b, "s."));
+    assert_fails(pickle_read_plain(&o, b.data, b.n), ERR_RANGE, "64 MiB of text");
+    buf_release(&b);
+}
+
 /* Each tuple holds the one before it twice: 2^24 values in 200 bytes. */
 static void a_bomb_is_refused(void **state)
 {
@@ -129,6 +146,7 @@ int main(void)
         cmocka_unit_test(plain_values),
         cmocka_unit_test(what_is_not_plain_is_refused),
         cmocka_unit_test(a_bomb_is_refused),
+        cmocka_unit_test(a_long_text_in_many_places_is_refused),
         cmocka_unit_test(checkpoints_of_trainers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

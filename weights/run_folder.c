@@ -102,6 +102,16 @@ bool run_folder_is(const char *path)
     return rc == 0 && n > 0;
 }
 
+int run_folder_spare(const char *path)
+{
+    return run_folder_is_checkpoint(path)
+               ? file_refuse(ERR_EXISTS, path,
+                             "is a checkpoint, from which its run goes on; choose another name")
+           : run_folder_is(path)
+               ? file_refuse(ERR_EXISTS, path, "is the folder of a run; choose another name")
+               : 0;
+}
+
 /* ---- the newest whole checkpoint ---- */
 
 /* Check a file of the manifest without opening it: loading does that. */

@@ -23,6 +23,9 @@ bool run_folder_is(const char *path);
 /* Whether the path is a checkpoint of a run beside it, which removes it (keep_last) as it goes on.
  */
 bool run_folder_is_checkpoint(const char *path);
+/* ERR_EXISTS: path is a run's folder or one of its checkpoints, where no other model is written:
+ * the run would go on from it no more. */
+int run_folder_spare(const char *path);
 /*
  * The path to open for `path`: of a run's folder its newest whole checkpoint, of anything else the
  * path itself, with ~ expanded. A checkpoint is whole if every file of its manifest exists with its

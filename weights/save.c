@@ -10,6 +10,7 @@
 #include "weights/llmc/source_llmc.h"
 #include "weights/model_source.h"
 #include "weights/open.h"
+#include "weights/run_folder.h"
 #include "weights/tensors/folder.h"
 
 #include <string.h>
@@ -50,6 +51,8 @@ static int refuse_file_name(const char *path, const struct save_config *c)
 static int check_target(const char *path, const struct save_config *c)
 {
     int rc = refuse_file_name(path, c);
+    if (rc == 0)
+        rc = run_folder_spare(path);
     if (rc == 0 && !is_gguf(path) && !is_llmc(path))
         return folder_check(path, c->force);
     if (rc == 0 && !c->force && file_exists(path))
@@ -93,6 +96,8 @@ int source_save(struct source *s, const char *path, const struct save_config *c,
                 const struct progress *p)
 {
     int rc = refuse_file_name(path, c);
+    if (rc == 0)
+        rc = run_folder_spare(path);
     if (rc == 0)
         rc = adapter_spare_base(path, s->base);
     if (rc == 0)

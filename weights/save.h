@@ -11,8 +11,8 @@
 #include "weights/tensors/source.h"
 
 /* Atomic: on failure nothing on disk is changed. ERR_EXISTS without c->force, and where path has
- * the base of an adapter that is merged into s; ERR_RANGE: path has the name of another kind of
- * file.
+ * the base of an adapter that is merged into s, or is a run's folder or checkpoint; ERR_RANGE: path
+ * has the name of another kind of file.
  */
 int source_save(struct source *s, const char *path, const struct save_config *c,
                 const struct progress *p);

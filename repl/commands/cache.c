@@ -9,6 +9,7 @@
 #include "repl/terminal/table_fit.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
+#include "train/data/text_cache_folder.h"
 #include "weights/panel_folder.h"
 
 #include <stdio.h>
@@ -57,6 +58,35 @@ static int print_entries(const struct panel_list *l)
     return rc;
 }
 
+/* What was trained and measured on. */
+static void show_texts(void)
+{
+    struct text_cache_amount held;
+    char shown[256], *folder = text_cache_folder();
+    if (folder == NULL)
+        return;
+    text_cache_count(&held, folder);
+    if (held.sets > 0)
+        wrap_say(stdout, term_dim(stdout), "%d encoded text%s, %.1f MB, in %s", held.sets,
+                 held.sets == 1 ? "" : "s", (double)held.bytes / 1e6,
+                 file_show(shown, sizeof shown, folder));
+    mem_free(folder);
+}
+
+static int clear_texts(void)
+{
+    struct text_cache_amount gone;
+    char *folder = text_cache_folder();
+    if (folder == NULL)
+        return err_last();
+    const int rc = text_cache_clear(&gone, folder);
+    mem_free(folder);
+    if (gone.sets > 0)
+        wrap_say(stdout, term_dim(stdout), "[%d encoded text%s removed, %.1f MB]", gone.sets,
+                 gone.sets == 1 ? "" : "s", (double)gone.bytes / 1e6);
+    return rc;
+}
+
 static int show_cache(const struct repl *r, const char *folder)
 {
     const double limit = (double)r->options.settings.device.cache_size;
@@ -75,10 +105,12 @@ static int show_cache(const struct repl *r, const char *folder)
                  l.n == 1 ? "" : "s", (double)l.bytes / 1e6, limit,
                  file_show(shown, sizeof shown, folder));
     panel_list_release(&l);
+    if (rc == 0)
+        show_texts();
     return rc;
 }
 
-/* name NULL: all. */
+/* name NULL: all, and the texts. */
 static int clear_cache(const char *folder, const char *name)
 {
     struct panel_list l;
@@ -102,7 +134,7 @@ static int clear_cache(const char *folder, const char *name)
     if (rc == 0)
         wrap_say(stdout, term_dim(stdout), "[%zu model%s removed, %.0f MB]", n, n == 1 ? "" : "s",
                  bytes / 1e6);
-    return rc;
+    return rc == 0 && name == NULL ? clear_texts() : rc;
 }
 
 int cmd_cache(struct repl *r, const struct call *c)

@@ -110,7 +110,8 @@ const struct command command_table[] = {
 {.name = "cache", .group = "Model", .arguments = "[clear [NAME]]", .max_words = 2, .flags = BOTH | MINOR, .completes = "clear then cached", .run = cmd_cache,
  .summary = "show or clear the cache of prepared weights",
  .help = "Show the cache from which Hugging Face models load faster the second time: each model with its size "
-         "and when it was last used. clear deletes all of them, or the model NAME. The setting cache_size limits the cache.",
+         "and when it was last used; and how many texts of training and evaluation it has, encoded. clear deletes "
+         "all of both, or the model NAME. The setting cache_size limits the models.",
  .examples = "cache\ncache clear\ncache clear gpt2",
  .related = "load model devices"},
 

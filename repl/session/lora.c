@@ -51,12 +51,12 @@ int lora_load(struct model *m, const char *path)
 
 void lora_warn_of_base(const struct model *m)
 {
-    char text[512], shown[300];
+    char text[700], shown[256], word[300];
     if (m->source == NULL || !run_folder_is_checkpoint(m->source))
         return;
     snprintf(text, sizeof text,
-             "the adapter needs %s, a checkpoint, which its run removes as it goes on; a copy is a "
-             "base that stays: `prattle convert %s FOLDER`",
-             file_show(shown, sizeof shown, m->source), shown);
+             "the adapter needs %s, a checkpoint, which its run removes as it goes on: `prattle "
+             "convert %s FOLDER` makes a copy that stays, for `prattle FOLDER --lora ADAPTER`",
+             file_show(shown, sizeof shown, m->source), file_word(word, sizeof word, m->source));
     progress_warn(text);
 }

@@ -54,5 +54,11 @@ has "two are removed" "[2 models removed" "$(p cache clear gpt2-wide)"
 is "and gone" 0 "$(entries)"
 has "usage" "usage: prattle cache [clear [NAME]]" "$(p cache show)"
 load_until 1 -m "$model"
-has "all are removed" "[1 model removed" "$(p cache clear)"
+has "texts that were trained on are shown" "1 encoded text, 0.0 MB, in $XDG_CACHE_HOME/prattle/data" "$(p cache)"
+touch "$XDG_CACHE_HOME/prattle/data/mine.txt"
+out=$(p cache clear)
+has "all are removed" "[1 model removed" "$out"
+has "the texts, too" "[1 encoded text removed, 0.0 MB]" "$out"
+is "with their files, and no others" mine.txt "$(ls -A "$XDG_CACHE_HOME/prattle/data")"
+is "training encodes them again" "$trained" "$(train)"
 finish

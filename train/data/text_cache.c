@@ -20,33 +20,25 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
-#include "model/base/folder_entry.h"
 #include "model/base/mem.h"
 #include "model/base/par.h"
 #include "model/tokenizer/word_cache.h"
 #include "model/base/sha256.h"
 #include "train/data/cache_lock.h"
+#include "train/data/text_cache_folder.h"
 #include "train/data/text_reader.h"
 #include "train/data/token_writer.h"
 #include "train/data/working_file.h"
 #include "train/data/tokenizer_hash.h"
 
-#include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-enum {
-    NAME_BYTES = 200,
-    SLOTS_PER_THREAD = 4,
-    STALE_S = 24 * 60 * 60 /* a file that nobody has written to for so long is nobody's */
-};
+enum { NAME_BYTES = 200, SLOTS_PER_THREAD = 4 };
 static const char CHECKING[] = "checking the encoded text";
 
 /* What is to be encoded. */
@@ -176,42 +168,6 @@ static int check_set(bool *there, bool *whole, char sum[SHA256_HEX], const char 
     return rc == ERR_INTERRUPTED || rc == ERR_NOMEM ? rc : 0;
 }
 
-/* The end of a set's name, "" of none: 64 hexadecimal digits stand before it. */
-static const char *name_ending(const char *name)
-{
-    return strspn(name, "0123456789abcdef") == SHA256_HEX - 1 ? name + SHA256_HEX - 1 : "";
-}
-
-static bool has_sum(int folder, const char *name)
-{
-    char sum[SHA256_HEX + sizeof ".sha256"];
-    snprintf(sum, sizeof sum, "%.*s.sha256", SHA256_HEX - 1, name);
-    return faccessat(folder, sum, F_OK, 0) == 0;
-}
-
-/* "<key>.bin.XXXXXX.tmp" and the like, or a set without its sum, of somebody who was killed. */
-static bool is_stale_file(int folder, const char *name)
-{
-    struct stat st;
-    const char *ending = name_ending(name);
-    bool half =
-        (strcmp(ending, ".bin") == 0 || strcmp(ending, ".idx") == 0) && !has_sum(folder, name);
-    return (half || fnmatch(".*.??????.tmp", ending, 0) == 0) &&
-           fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           st.st_mtim.tv_sec < time(NULL) - STALE_S;
-}
-
-static void sweep_folder(const char *folder)
-{
-    DIR *dir = opendir(folder);
-    for (const char *name; (name = folder_entry_next(dir)) != NULL;)
-        if (strcmp(name_ending(name), ".lock") == 0)
-            cache_lock_sweep(dirfd(dir), name);
-        else if (is_stale_file(dirfd(dir), name))
-            unlinkat(dirfd(dir), name, 0);
-    folder_entry_close(dir);
-}
-
 /* The path of a set without its endings, its folder made; in fresh memory. */
 static int make_prefix(char **out, const char *key, const struct progress *p)
 {
@@ -223,7 +179,7 @@ static int make_prefix(char **out, const char *key, const struct progress *p)
     if (rc == 0 && *out == NULL)
         rc = ERR_NOMEM;
     if (rc == 0)
-        sweep_folder(folder);
+        text_cache_sweep(folder);
     mem_free(folder);
     return rc;
 }

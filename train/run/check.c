@@ -33,6 +33,30 @@ int run_refuse_old(const char *folder)
     return rc;
 }
 
+/* Another's: a model that would be opened in place of the run, or the texts to train on. */
+static int check_own_folder(const struct run_config *c)
+{
+    const char *folder = c->checkpoint.folder;
+    struct mixture m;
+    bool has_texts = false;
+    char shown[256];
+    if (file_exists_in(folder, "config.json") || file_exists_in(folder, "adapter_config.json"))
+        return err_set(ERR_EXISTS, "%s has a model; a run takes a folder of its own: folder=DIR",
+                       file_show(shown, sizeof shown, folder));
+    if (mixture_parse(&m, c->data.data) != 0)
+        return 0; /* which is told where data is read */
+    if (m.n == 0)
+        has_texts = file_is_same(c->data.data, folder);
+    for (int i = 0; i < m.n_sources; i++)
+        has_texts |= file_is_same(mixture_path(&m, i), folder);
+    mixture_release(&m);
+    return !has_texts ? 0
+                      : err_set(ERR_EXISTS,
+                                "%s has the texts to train on; a run takes a folder of its own: "
+                                "folder=DIR",
+                                file_show(shown, sizeof shown, folder));
+}
+
 static int check_paths(const char *paths)
 {
     struct data_sources found;
@@ -186,7 +210,10 @@ static int check_beginning(const struct run_config *resolved, const struct model
 int run_check_new(const struct run_config *resolved)
 {
     const struct checkpoint_section *k = &resolved->checkpoint;
-    return k->resume && run_folder_has_checkpoint(k->folder) ? 0 : run_refuse_old(k->folder);
+    if (k->resume && run_folder_has_checkpoint(k->folder))
+        return 0;
+    int rc = run_refuse_old(k->folder);
+    return rc == 0 ? check_own_folder(resolved) : rc;
 }
 
 int run_check_first(struct run_config *c, const struct config *shape, const struct model *m)

@@ -16,7 +16,8 @@
  */
 int run_check_first(struct run_config *c, const struct config *shape, const struct model *m);
 
-/* ERR_EXISTS: the resolved run would begin in a folder that has another's checkpoints. */
+/* ERR_EXISTS: the resolved run would begin in a folder that has another's checkpoints, a model, or
+ * the texts that it trains on. */
 int run_check_new(const struct run_config *resolved);
 /* ERR_EXISTS: the folder has checkpoints of another run. */
 int run_refuse_old(const char *folder);

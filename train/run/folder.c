@@ -13,6 +13,7 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/file_lock.h"
 #include "model/base/folder_entry.h"
 #include "model/base/mem.h"
 
@@ -67,17 +68,24 @@ static bool try_lock(int fd)
     return flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-/* The file stays when the lock goes: a second one under its name would lock nothing. */
-static int take_lock(int *lock, const char *path)
+/* The file stays when the lock goes, but for a run that has not begun (run_folder_undo): one that
+ * found it before it went looks again. */
+static int take_lock(int *lock, bool *made, const char *path)
 {
     char *name = file_join(path, LOCK);
     if (name == NULL)
         return ERR_NOMEM;
-    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666), rc = 0;
-    if (fd < 0)
-        rc = file_fails("write", name);
-    else if (!try_lock(fd))
-        rc = errno == EWOULDBLOCK ? refuse_second(fd, path) : file_fails("lock", name);
+    int fd = -1, rc = 0;
+    do {
+        if (fd >= 0)
+            close(fd);
+        *made = !file_exists(name);
+        fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+        if (fd < 0)
+            rc = file_fails("write", name);
+        else if (!try_lock(fd))
+            rc = errno == EWOULDBLOCK ? refuse_second(fd, path) : file_fails("lock", name);
+    } while (rc == 0 && !file_lock_counts(fd, name));
     mem_free(name);
     if (rc != 0 && fd >= 0)
         close(fd);
@@ -173,7 +181,7 @@ int run_folder_open(struct run_folder *f, const char *path)
     char *copy = mem_strdup(path);
     int rc = copy == NULL ? ERR_NOMEM : file_make_folder(path);
     if (rc == 0)
-        rc = take_lock(&f->lock, path);
+        rc = take_lock(&f->lock, &f->made_lock, path);
     if (rc != 0) {
         mem_free(copy);
         return rc;
@@ -192,21 +200,11 @@ void run_folder_close(struct run_folder *f)
     *f = (struct run_folder){.lock = -1};
 }
 
-static bool folder_has_only(const char *path, const char *name)
-{
-    DIR *dir = opendir(path);
-    int others = dir == NULL;
-    for (const char *other; (other = folder_entry_next(dir)) != NULL;)
-        others += strcmp(other, name) != 0;
-    folder_entry_close(dir);
-    return others == 0;
-}
-
 void run_folder_undo(struct run_folder *f)
 {
     const bool made = f->path != NULL && strlen(f->path) > f->there;
-    char *lock = made ? file_join(f->path, LOCK) : NULL;
-    if (lock != NULL && folder_has_only(f->path, LOCK) && unlink(lock) == 0)
+    char *lock = f->path != NULL && f->made_lock ? file_join(f->path, LOCK) : NULL;
+    if (lock != NULL && unlink(lock) == 0 && made)
         while (strlen(f->path) > f->there && rmdir(f->path) == 0)
             cut_to_parent(f->path);
     mem_free(lock);

@@ -13,7 +13,8 @@
 struct run_folder {
     char *path; /* owned; NULL: closed */
     int lock;
-    size_t there; /* bytes of the path that were there before: of it or of a folder above it */
+    bool made_lock; /* its file was not there before */
+    size_t there;   /* bytes of the path that were there before: of it or of a folder above it */
 };
 
 /*
@@ -27,7 +28,8 @@ void run_folder_close(struct run_folder *f);
 /* The process that has the run open, at work or paused, 0: none, -1: one that has not said who it
  * is. */
 long run_folder_holder(const char *path);
-/* Close it, and take away the folders that opening it made and nothing was put into since. */
+/* Close it, and take away the lock and the folders that opening it made; of these, those into which
+ * nothing was put since. */
 void run_folder_undo(struct run_folder *f);
 
 bool run_folder_has_checkpoint(const char *path); /* whole or not */

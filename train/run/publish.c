@@ -320,6 +320,6 @@ void run_publish_saved(struct run *r)
 {
     if (r->adapter != NULL)
         run_adapter_saved(r);
-    else if (is_published(r))
+    else if (is_published(r) && r->model->changed) /* in no file that the user has chosen */
         point_at_checkpoint(r);
 }

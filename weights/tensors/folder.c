@@ -35,8 +35,9 @@
 static const char *const model_files[] = {
     "config.json",
     "generation_config.json",
-    "*.safetensors",
-    "*.safetensors.index.json",
+    "model*.safetensors",
+    "model*.safetensors.index.json",
+    "adapter_model.safetensors",
     "pytorch_model*.bin",
     "pytorch_model*.bin.index.json",
     "vocab.json",

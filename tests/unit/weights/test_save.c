@@ -557,8 +557,8 @@ static void force_replaces_the_model_and_keeps_the_rest(void **state)
     struct source s;
     const struct save_config force = {.force = true};
     save_odd(&s, "hf");
-    const char *others[] = {"hf/notes.txt", "hf/pytorch_model.bin"};
-    for (int i = 0; i < 2; i++) {
+    const char *others[] = {"hf/notes.txt", "hf/mine.safetensors", "hf/pytorch_model.bin"};
+    for (int i = 0; i < 3; i++) {
         FILE *f = fopen(scratch_path(&scratch, others[i]), "w");
         assert_non_null(f);
         fclose(f);
@@ -567,6 +567,7 @@ static void force_replaces_the_model_and_keeps_the_rest(void **state)
     assert_int_equal(mkdir(scratch_path(&scratch, "hf/x.safetensors"), 0777), 0);
     assert_ok(source_save(&s, scratch_path(&scratch, "hf"), &force, NULL));
     assert_true(file_exists(scratch_path(&scratch, "hf/notes.txt")));
+    assert_true(file_exists(scratch_path(&scratch, "hf/mine.safetensors")));
     assert_true(file_is_folder(scratch_path(&scratch, "hf/runs")));
     assert_true(file_is_folder(scratch_path(&scratch, "hf/x.safetensors")));
     assert_false(file_exists(scratch_path(&scratch, "hf/pytorch_model.bin"))); /* other weights */

@@ -17,6 +17,7 @@ struct model {
     struct tokenizer *tokenizer;  /* NULL: the source has none, and only token ids work; owned */
     char file_types[MODEL_TYPES]; /* of the matrices in the source (source_types) */
     uint64_t version; /* incremented whenever a weight changes; caches are valid for one version */
+    bool narrower;    /* they are in q8, which the source is not: it was written from them */
     bool changed;     /* the weights differ from the source and are not saved */
     unsigned char fingerprint[32]; /* valid when fingerprint_version == version */
     uint64_t fingerprint_version;

@@ -99,7 +99,7 @@ int source_open_model(struct source *s, const struct model *m)
 int source_of_model(struct source *s, const struct model *m, const struct progress *p)
 {
     char shown[256];
-    if (m->changed || m->source == NULL)
+    if (m->changed || m->narrower || m->source == NULL)
         return source_open_model(s, m);
     const bool random = strncmp(m->source, "random:", 7) == 0;
     int rc = source_open(s, m->source, 0, true, NULL);
@@ -125,7 +125,7 @@ void source_moved(struct model *m, char *path)
     mem_free(m->source);
     m->source = path;
     m->source_stamp = 0;
-    m->changed = false;
+    m->changed = m->narrower = false;
     if (source_open(&s, path, 0, true, NULL) == 0) {
         m->source_stamp = s.stamp;
         source_types(m->file_types, &s, SOURCE_TYPES_ALL);

@@ -146,8 +146,11 @@ int model_save(struct model *m, const char *path, const struct save_config *c,
         rc = source_adapt(&s, m->adapter);
     if (rc == 0)
         rc = source_save(&s, path, c, p);
-    if (rc == 0 && m->changed && !adapted && !c->convert)
+    const bool widened = m->params.dtype == DTYPE_Q8 && !is_gguf(path);
+    if (rc == 0 && (m->changed || m->narrower) && !adapted && !c->convert) {
         source_moved(m, mem_strdup(path));
+        m->narrower = widened;
+    }
     source_close(&s);
     return rc;
 }

@@ -34,6 +34,13 @@ int bench_prompt(const struct model *m, struct prompt *p, int n)
     return 0;
 }
 
+/* In a short context half of it. */
+static int prompt_length(const struct config *c)
+{
+    const int half = c->n_ctx > 1 ? c->n_ctx / 2 : 1;
+    return half < PROMPT ? half : PROMPT;
+}
+
 int bench_time_steps(struct bench *b, const struct generate_config *how, int texts, int n_new,
                      const struct generate_callbacks *callbacks, double *step_s)
 {
@@ -52,11 +59,13 @@ int bench_time_steps(struct bench *b, const struct generate_config *how, int tex
         mem_free(answers);
         return rc;
     }
-    rc = bench_prompt(r->model, &prompt, PROMPT);
+    rc = bench_prompt(r->model, &prompt, prompt_length(&r->model->config));
     if (rc == 0)
         rc = generate(&sequence, &prompt, &g, &sampler, callbacks, answers);
-    /* The first token is drawn from the prompt's logits, without a pass. */
-    *step_s = answers[0].decode_s / (n_new - 1);
+    /* The first token is drawn from the prompt's logits, without a pass; and a short context holds
+     * fewer than were asked for. */
+    const size_t drawn = answers[0].ids.n;
+    *step_s = answers[0].decode_s / (drawn > 1 ? (double)(drawn - 1) : 1);
     for (int i = 0; i < texts; i++)
         answer_release(&answers[i]);
     mem_free(answers);

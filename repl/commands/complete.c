@@ -302,9 +302,9 @@ static bool takes_more(const struct command *c, const char *before)
 void complete(struct completion *out, const char *before, const char *word)
 {
     char *first = word_of(before, 0);
-    if (first == NULL && word[0] == ':') {
-        offer_commands(out, ":");
-    } else if (first != NULL && first[0] == ':') {
+    if (first == NULL && (word[0] == ':' || word[0] == '/')) {
+        offer_commands(out, (char[]){word[0], '\0'});
+    } else if (first != NULL && (first[0] == ':' || first[0] == '/')) {
         const struct command *c = command_find(first + 1);
         if (c != NULL && strncmp(word, "--", 2) == 0 && !(c->flags & TAKES_TEXT))
             offer_options(out, c, word);

@@ -185,11 +185,13 @@ int cmd_convert(struct repl *r, const struct call *c)
     if (c->n > 2 && !q8)
         return err_set(ERR_RANGE, "a TEXT is for --dtype q8, whose cost is measured on it");
     char *in = file_expand(c->words[0]), *out = file_expand(c->words[1]);
-    int rc = in == NULL || out == NULL
-                 ? ERR_NOMEM
-                 : model_hint(weights_convert(in, out, r->options.settings.sampler.seed, &k,
-                                              progress_show()),
-                              in, c->shell ? "prattle " : ":");
+    int rc = in == NULL || out == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && c->n > 2) /* before anything is written */
+        rc = eval_check_file(eval_find("kl"), &r->options.settings.eval, c->words[2]);
+    if (rc == 0)
+        rc = model_hint(
+            weights_convert(in, out, r->options.settings.sampler.seed, &k, progress_show()), in,
+            c->shell ? "prattle " : ":");
     progress_wipe();
     if (rc == 0)
         wrap_wrote(out, "");

@@ -320,7 +320,7 @@ static int resume_folder(struct repl *r, const char *folder, struct beginning *b
 static int resume_latest(struct repl *r, struct beginning *b)
 {
     char *folder = NULL, shown[SHOWN];
-    if (r->last_paused && r->last_run != NULL && !run_folder_has_checkpoint(r->last_run))
+    if (r->last_unfinished && r->last_run != NULL && !run_folder_has_checkpoint(r->last_run))
         return err_set(ERR_MISSING,
                        "the run in %s was stopped before its first checkpoint: begin it anew, or "
                        "name another: `:train resume FOLDER`",

@@ -261,6 +261,7 @@ int train_launch(struct repl *r, const struct run_config *c, char *const *words,
     if (rc == ERR_INTERRUPTED && (!end.ran || !told))
         say_stopped(r, again.folder, shell);
     repl_note_run(r, again.folder, rc == ERR_INTERRUPTED);
+    r->last_unfinished = rc != 0 && run_folder_is(again.folder);
     if (!shell && !signals_leaving())
         rc = load_trained(r, again.folder, rc);
     restart_release(&again);

@@ -390,8 +390,10 @@ int train_status(struct repl *r, const char *folder)
             ? run_folder_explain(
                   err_set(ERR_MISSING, "%s is not the folder of a run", file_quote(folder)), path)
         : folder == NULL && !file_exists_in(path, "metrics.jsonl")
-            ? err_set(ERR_MISSING, "the run in %s has no metrics yet: no step has ended",
-                      file_show(shown, sizeof shown, path))
+            ? err_set(
+                  ERR_MISSING,
+                  "the run in %s has no metrics.jsonl: no step has ended yet, or it was deleted",
+                  file_show(shown, sizeof shown, path))
             : status_of_folder(r, path);
     mem_free(path);
     return rc;

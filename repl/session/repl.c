@@ -298,7 +298,7 @@ void repl_note_run(struct repl *r, const char *folder, bool paused)
     char *noted = mem_strdup(folder);
     mem_free(r->last_run);
     r->last_run = noted;
-    r->last_paused = paused;
+    r->last_paused = r->last_unfinished = paused;
 }
 
 int repl_latest_run(const struct repl *r, bool saved, char **out)

@@ -44,6 +44,7 @@ struct repl {
     const char *trace;            /* file that profile writes of the command; NULL: no command is
                                      profiled, or the processes that it has launched write it */
     char *last_run;               /* folder of the last one put away; NULL: none was */
+    bool last_unfinished;         /* that was of other processes, and paused or was lost */
     bool last_paused;             /* that was of other processes, and paused */
     int64_t told_step;            /* of that run, of which was said last that it is saved */
     struct turn *turns;           /* [n_turns], the newest last */

@@ -60,7 +60,7 @@ static const struct setting table[] = {
  .more = "Only where there is a processor for each thread"},
 {.group = "Model and machine", .name = "kernels", .words = kernels_word, .holds_from = HOLDS_FROM_TEAM, .type = SETTING_STRING, .offset = D(kernels), .argument = "NAME",
  .help = "instruction set: auto, portable, avx2, avx512, amx",
- .more = "All give the same results, bit for bit. The environment variable PRATTLE_KERNELS sets what auto means"},
+ .more = "All give the same results, bit for bit; in training with matrices=own, as auto takes OpenBLAS where kernels are portable. The environment variable PRATTLE_KERNELS sets what auto means"},
 {.group = "Model and machine", .name = "device_loop", .type = SETTING_BOOL, .per_line = true, .offset = G(device_loop),
  .help = "generate an answer in one call to the thread team",
  .more = "off: one call per pass. The text is the same"},

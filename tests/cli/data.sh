@@ -49,7 +49,7 @@ is "generated: as a run has it" "generated 1024 1048576, 1024 a document ids 0 t
     "$(for f in format documents tokens vocabulary; do field $f "$made"; done | paste -sd ' ')"
 has "generated ids are a model's" "data=generated needs a model for its vocabulary: load one" "$(info generated)"
 printf '<mediawiki>\n<page><title>Cat</title><revision><text>A [[cat]].</text></revision></page>\n' >"$TMPDIR/wiki.xml"
-wiki="$TMPDIR/wiki.xml looks like a MediaWiki dump: the model will learn its markup; for plain text: \`prattle data prepare $TMPDIR/wiki.xml NEW\`"
+wiki="$TMPDIR/wiki.xml looks like a MediaWiki dump: the model will learn its markup; for plain text: \`prattle data prepare $TMPDIR/wiki.xml NEW.jsonl\`"
 has "a dump is named, with what makes text of it" "prattle: $wiki" "$(info "$TMPDIR/wiki.xml" --model $MODEL)"
 is "and read as any text" text "$(field format "$(info "$TMPDIR/wiki.xml" --model $MODEL)")"
 gzip -c "$TMPDIR/wiki.xml" >"$TMPDIR/wiki.xml.gz"

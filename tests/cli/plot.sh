@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What plot takes: any figure of metrics.jsonl, one run, one picture.
+# What plot takes: any figure of metrics.jsonl, one run or several, one picture.
 . "$(dirname "$0")/lib.sh.inc"
 work=$(mktemp -d "$TMPDIR/plot.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -32,7 +32,15 @@ is "a file that is no picture" "no curve, picture or run's folder x.pdf; a pictu
 is "a path that is none" "no curve, picture or run's folder ./three" "$(plot loss ./three)"
 is "a run without a line" "there is nothing to plot yet" "$(plot loss bare)"
 has "a folder with the name of a curve is none" "loss 6" "$(plot loss one)"
-is "two runs" "one run at a time, not one and two" "$(plot loss one two)"
+sed 's/"loss":\([0-9]\)/"loss":1\1/' one/metrics.jsonl >two/metrics.jsonl
+has "two runs are compared" "one loss 6   ▲ two loss 16" "$(plot loss one two)"
+is "each figure in a frame" 2 "$(plot loss loss_scale one two | grep -c 'one .* two ')"
+has "without a name the losses of both" "one loss 6 ▲ two loss 16 ■ one validation_loss 6.5 ◆ two validation_loss 6.5" \
+    "$(plot one two | tr -s '\n ' ' ')"
+mkdir -p more && cp -r one more/one
+has "  of the same name by their paths" "one loss 6   ▲ more/one loss 6" "$(plot loss one more/one)"
+has "  too many curves" "at most 8 curves in one picture, not 5 of each of 2 runs" "$(plot loss loss_scale tokens step overflows one two)"
+is "a figure that no run has" "the run has no validation_accuracy; it has $there" "$(plot validation_accuracy one)"
 is "two pictures" "one picture at a time, not a.svg and b.png" "$(plot loss one a.svg b.png)"
 is "of which none is drawn" "" "$(ls | grep '\.')"
 plot loss validation_loss wikitext_loss one told.svg >/dev/null

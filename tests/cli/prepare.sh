@@ -49,7 +49,7 @@ has "an index is no data" "made/rec.tfrecord.index is an index of records: name 
 has "nothing of the kind is no data" "there is no file or preset made/none" "$("$PRATTLE" train made/none 2>&1)"
 rm -r made
 printf 'id,text\n1,One day\n2,"A fox, a crow"\n' >table.csv
-has "CSV is not read as text without a word" "table.csv looks like CSV: the model will learn its markup; for plain text: \`prattle data prepare table.csv NEW field=COLUMN\`" \
+has "CSV is not read as text without a word" "table.csv looks like CSV: the model will learn its markup; for plain text: \`prattle data prepare table.csv NEW.jsonl field=COLUMN\`" \
     "$("$PRATTLE" data info table.csv 2>&1 | tr -s ' \n' ' ')"
 rm table.csv
 mkdir place
@@ -132,9 +132,9 @@ line() { printf "$1" >json.json; prepare json.json no-lines; }
 has "a list of objects is no JSON lines" "json.json line 1: expected a whole object; jq -c '.[]' FILE > NEW.jsonl makes lines" "$(line '[{"text": "a"}]')"
 has "  over several lines too" "line 1: expected a whole object; jq -c '.[]' FILE" "$(line '[ \n{"text": "a"}]')"
 has "nor is an object over several" "line 1: expected a whole object; jq -c . FILE > NEW.jsonl" "$(line '{\r\n"text": "a"}')"
-has "other fields are named" "whose field text is a string, it has content, title; data prepare takes one by field=NAME" "$(line '{"content": "a", "n": 1, "title": "b"}')"
+has "other fields are named" "whose field text is a string, it has content, title; \`prattle data prepare FILE NEW.jsonl field=NAME\` takes one" "$(line '{"content": "a", "n": 1, "title": "b"}')"
 is "  where there are such" "json.json line 2: expected an object whose field text is a string" "$(line '{"text": "a"}\n{"text": null}' | head -n 1)"
-has "  few" "z...; data prepare takes one by" "$(line "{\"$(printf %200s '' | tr ' ' z)\": \"a\", \"$(printf %200s '' | tr ' ' y)\": \"b\"}" | sed 's/ (200 bytes)//g')"
+has "  few" "z...; \`prattle data prepare FILE NEW.jsonl field=NAME\`" "$(line "{\"$(printf %200s '' | tr ' ' z)\": \"a\", \"$(printf %200s '' | tr ' ' y)\": \"b\"}" | sed 's/ (200 bytes)//g')"
 prepare texts/a.txt texts/b.jsonl tf.tfrecord >said
 is "TFRecord has an index" 4 "$(wc -l <tf.tfrecord.index)"
 is "data check compares it" "4 records, each where it says" "$(field index "$("$PRATTLE" data check tf.tfrecord)")"

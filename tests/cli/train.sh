@@ -184,6 +184,17 @@ has "warm-up beyond the end is told of" "warmup takes 9 steps and the run has 3:
     "$(train brief steps=3 warmup=9 learning_rate=1e-3 eval_every=0 2>&1)"
 has "cycles of nothing but warm-up" "cycles is 6: of 12 steps each has 2, and warmup takes 3 of them" "$(train high steps=12 cycles=6 warmup=3 2>&1)"
 has "  or of nothing" "cycles is 13, but the run has 12 steps" "$(train high steps=12 cycles=13 warmup=3 2>&1)"
+mkdir shelf && cp "$TEXT" shelf/
+has "no run is in the folder of its texts" "shelf has the texts to train on; a run takes a folder of its own: folder=DIR" \
+    "$(train shelf data=shelf steps=1 2>&1)"
+is "  where it leaves nothing" "$(basename "$TEXT")" "$(ls shelf)"
+mkdir kept && train kept steps=1 data=/dev/null >/dev/null 2>&1
+is "one that is refused leaves no lock" "" "$(ls kept)"
+"$PRATTLE" convert "$MODEL" model >/dev/null
+has "nor is one in a model's" "model has a model; a run takes a folder of its own: folder=DIR" "$(train model steps=1 2>&1)"
+has "no model is written over a run" "whole is the folder of a run; choose another name" "$("$PRATTLE" convert model whole --force 2>&1)"
+has "  or over its checkpoint" "whole/step-000240 is a checkpoint, from which its run goes on; choose another name" \
+    "$("$PRATTLE" convert model whole/step-000240 --force 2>&1)"
 has "a file that nothing measures" "eval_file is nowhere.txt, but eval does not say what is measured on it" "$(train high eval_file=nowhere.txt 2>&1)"
 has "a scale that leaves nothing" "loss_scaling must be 0 or" "$(train low loss_scaling=1e-300 2>&1)"
 has "names in either case" "did you mean languini-xl?" "$("$PRATTLE" train languini-XL 2>&1)"

@@ -32,7 +32,8 @@ struct device_columns {
 
 /* The pipeline of a replica with so many micro-batches. */
 struct device_pipeline {
-    int n_micro; /* 0: none yet */
+    int n_micro;      /* 0: none yet */
+    bool slots_alone; /* how many are in flight is asked for, and not when */
     struct pipeline_plan plan;
 };
 
@@ -132,12 +133,26 @@ static int find_shard_bytes(double *out, const struct run_config *c, const struc
     return 0;
 }
 
+enum { FULL = 1024 };
+
+/* So many micro-batches that a pipeline has been full for long: no more are in flight with more of
+ * them. They are divided into groups of about as many as there are stages, as all would be. */
+static int enough(int n, int stages)
+{
+    const int unit = stages > 1 ? stages * (stages - 1) : 1;
+    return n <= FULL + unit ? n : n - (n - FULL) / unit * unit;
+}
+
 /* Those of neighbours are the same. */
 static int plan_pipeline(struct device_pipeline *p, const struct run_config *c,
                          const struct config *shape, const struct layout *l, int n_blocks)
 {
-    const int of_block = c->training.gradient_accumulation / c->training.gradient_blocks,
-              n_micro = n_blocks * of_block;
+    const bool all = !p->slots_alone;
+    const int whole = c->training.gradient_accumulation / c->training.gradient_blocks,
+              of_block = all ? whole : enough(whole, l->stages),
+              n_micro = of_block * (all || n_blocks * of_block <= FULL ? n_blocks
+                                    : of_block >= l->stages            ? 2
+                                                                       : FULL / of_block);
     if (p->n_micro == n_micro)
         return 0;
     pipeline_plan_release(&p->plan);
@@ -413,7 +428,7 @@ int run_config_device_most(double *out, const struct run_config *c, const struct
                            const struct step_config *step, enum dtype held)
 {
     struct layout l;
-    struct device_pipeline p = {.n_micro = 0};
+    struct device_pipeline p = {.slots_alone = true};
     int rc = read_layout(&l, c, shape);
     *out = 0;
     const int size = rc == 0 ? l.stages * l.tensor : 0;

@@ -12,20 +12,20 @@
 #include <string.h>
 #include <strings.h>
 
-enum { HEAD_BYTES = 4096, MANY_TAGS = 6, MANY_LINKS = 2 };
+enum { HEAD_BYTES = 4096, MANY_TAGS = 6, MANY_LINKS = 2, MANY_LINES = 3 };
 
 enum { MEDIAWIKI, WIKI_TEXT, EXTRACTED, HTML, SVG, XML, LATEX, RTF, JSON_TEXTS, CSV };
 static const struct markup kinds[] = {
-    [MEDIAWIKI] = {"a MediaWiki dump", "`:data prepare FILE NEW`", true},
+    [MEDIAWIKI] = {"a MediaWiki dump", "`:data prepare FILE NEW.jsonl`", true},
     [WIKI_TEXT] = {"wiki markup", "`pandoc -f mediawiki -t plain --wrap=none FILE > NEW`", false},
-    [EXTRACTED] = {"WikiExtractor's documents", "`:data prepare FILE NEW`", true},
+    [EXTRACTED] = {"WikiExtractor's documents", "`:data prepare FILE NEW.jsonl`", true},
     [HTML] = {"HTML", "`pandoc -f html -t plain --wrap=none FILE > NEW`", false},
     [SVG] = {"SVG, a picture", "take it out of the tags", false},
     [XML] = {"XML", "take it out of the tags", false},
     [LATEX] = {"LaTeX", "`pandoc -f latex -t plain --wrap=none FILE > NEW`", false},
     [RTF] = {"RTF", "`pandoc -f rtf -t plain --wrap=none FILE > NEW`", false},
     [JSON_TEXTS] = {"JSON lines", "name it .jsonl", true},
-    [CSV] = {"CSV", "`:data prepare FILE NEW field=COLUMN`", true},
+    [CSV] = {"CSV", "`:data prepare FILE NEW.jsonl field=COLUMN`", true},
 };
 
 static bool begins_with(const char *text, const char *word)
@@ -175,9 +175,21 @@ const struct markup *markup_find_csv(const char *name, const char *head, size_t 
 /* A source that looks like markup: its first text does. */
 struct marked {
     const struct markup *markup; /* NULL: none does */
+    bool dos;                    /* all lines of its beginning end in CR LF */
     const struct data_source *source;
     char name[TEXT_NAME];
 };
+
+static bool has_dos_lines(const char *head, size_t n)
+{
+    size_t lines = 0;
+    for (size_t i = 1; i < n; i++) {
+        if (head[i] == '\n' && head[i - 1] != '\r')
+            return false;
+        lines += head[i] == '\n';
+    }
+    return lines >= MANY_LINES;
+}
 
 static void look_at_source(struct marked *m, const struct data_source *source)
 {
@@ -191,10 +203,23 @@ static void look_at_source(struct marked *m, const struct data_source *source)
         text_stream_read(&s, head, sizeof head, &n) == 0) {
         m->markup = markup_find_csv(s.name, head, n);
         m->markup = m->markup == NULL ? markup_find(head, n) : m->markup;
+        m->dos = m->markup == NULL && has_dos_lines(head, n);
     }
     m->source = source;
     memcpy(m->name, s.name, sizeof m->name);
     text_stream_close(&s);
+}
+
+/* n: sources of the kind, this one among them. */
+static void note_dos_lines(const struct marked *m, size_t n, const struct progress *p)
+{
+    char advice[512], more[40] = "";
+    data_advice(advice, sizeof advice, "`tr -d '\\r' < FILE > NEW`",
+                m->source->packed ? m->name : m->source->path, m->source->packed);
+    if (n > 1)
+        snprintf(more, sizeof more, " and %zu more", n - 1);
+    progress_note(p, "%s%s: lines end in CR LF, and the model will learn the CR; without it: %s",
+                  m->name, more, advice);
 }
 
 static const char *advise(char *out, size_t size, const struct marked *m)
@@ -205,18 +230,22 @@ static const char *advise(char *out, size_t size, const struct marked *m)
 
 void markup_note(const struct data_sources *s, bool prepare, const struct progress *p)
 {
-    struct marked first = {0};
-    size_t others = 0;
+    struct marked first = {0}, dos = {0};
+    size_t others = 0, n_dos = 0;
     char advice[512];
     for (size_t i = 0; i < s->n; i++) {
         struct marked one = {0};
         look_at_source(&one, &s->list[i]);
+        dos = one.dos && n_dos == 0 ? one : dos;
+        n_dos += one.dos;
         if (one.markup == NULL || (prepare && one.markup->prepared))
             continue;
         others += first.markup != NULL;
         first = first.markup == NULL ? one : first;
     }
     err_clear();
+    if (n_dos > 0)
+        note_dos_lines(&dos, n_dos, p);
     if (first.markup != NULL && others == 0)
         progress_note(p, "%s looks like %s: the model will learn its markup; for plain text: %s",
                       first.name, first.markup->name, advise(advice, sizeof advice, &first));

@@ -19,8 +19,9 @@ const struct markup *markup_find(const char *head, size_t n);
  * record as its header has. NULL: it is none. */
 const struct markup *markup_find_csv(const char *name, const char *head, size_t n);
 
-/* One note on all sources that look like markup; prepare: who reads them is data prepare. Looks
- * into packed sources. Errors are ignored here: who reads the text later reports them. */
+/* One note on all sources that look like markup, and one on those whose lines end in CR LF;
+ * prepare: who reads them is data prepare. Looks into packed sources. Errors are ignored here: who
+ * reads the text later reports them. */
 void markup_note(const struct data_sources *s, bool prepare, const struct progress *p);
 
 #endif

@@ -319,7 +319,7 @@ static int next_text(struct text_reader *r, struct buf *out, bool *ends, bool *g
     }
 }
 
-/* The texts that an object has under other names, ", it has a, b; data prepare takes..." */
+/* The texts that an object has under other names, ", it has a, b; `:data prepare ...` takes one" */
 static void name_fields(char *out, size_t size, const json_t *value)
 {
     const char *name;
@@ -333,7 +333,7 @@ static void name_fields(char *out, size_t size, const json_t *value)
                                   file_quote(name));
     }
     if (n > 0 && n < size)
-        snprintf(out + n, size - n, "; data prepare takes one by field=NAME");
+        snprintf(out + n, size - n, "; `:data prepare FILE NEW.jsonl field=NAME` takes one");
 }
 
 /* Beside a line that is none, a list of all objects, or an object over several lines. */

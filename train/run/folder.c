@@ -191,6 +191,20 @@ int run_folder_open(struct run_folder *f, const char *path)
     return 0;
 }
 
+int run_folder_restore(struct run_folder *f, bool *gone)
+{
+    int lock, rc;
+    bool made;
+    *gone = !file_is_folder(f->path);
+    if (!*gone)
+        return 0;
+    if ((rc = file_make_folder(f->path)) != 0 || (rc = take_lock(&lock, &made, f->path)) != 0)
+        return rc;
+    close(f->lock);
+    f->lock = lock;
+    return 0;
+}
+
 void run_folder_close(struct run_folder *f)
 {
     if (f == NULL || f->path == NULL)

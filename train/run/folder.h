@@ -22,6 +22,9 @@ struct run_folder {
  * left half-written. ERR_EXISTS: another process trains there, named in the sentence.
  */
 int run_folder_open(struct run_folder *f, const char *path);
+/* Make the folder of an open run again, with its lock, where somebody has deleted it (*gone). Fails
+ * as run_folder_open. */
+int run_folder_restore(struct run_folder *f, bool *gone);
 /* Gives the lock back, as the end of the process does, whatever ends it. run_free (open.h) calls
  * it, so a paused run keeps its lock. */
 void run_folder_close(struct run_folder *f);

@@ -5,6 +5,7 @@
 #include "train/run/run.h"
 
 #include "model/base/err.h"
+#include "model/base/file_show.h"
 #include "model/base/mem.h"
 #include "model/base/profile.h"
 #include "model/base/progress.h"
@@ -121,15 +122,15 @@ static int do_save(struct run *r)
     return run_save(r);
 }
 
-/* One that is interrupted is still due when the run goes on. */
+/* One that is interrupted is still due when the run goes on; first what no checkpoint brings back,
+ * since it is of the step's gradients and activations. */
 static int do_due_tasks(struct run *r)
 {
     static const struct {
         unsigned bit;
         int (*act)(struct run *r);
-    } acts[] = {{DUE_EVAL, do_eval},       {DUE_LINE, do_line},
-                {DUE_TENSORS, do_tensors}, {DUE_ACTIVATIONS, do_activations},
-                {DUE_SAMPLE, do_sample},   {DUE_SAVE, do_save}};
+    } acts[] = {{DUE_TENSORS, do_tensors}, {DUE_ACTIVATIONS, do_activations}, {DUE_EVAL, do_eval},
+                {DUE_LINE, do_line},       {DUE_SAMPLE, do_sample},           {DUE_SAVE, do_save}};
     const unsigned of_weights = DUE_EVAL | DUE_SAMPLE | DUE_SAVE;
     if (r->due & (of_weights | DUE_TENSORS))
         run_spread_finish(r);
@@ -192,11 +193,28 @@ static int follow_first(struct run *r)
     return rc;
 }
 
+/* What was in it is lost, and the run is not. */
+static int restore_folder(struct run *r)
+{
+    char shown[256];
+    bool gone;
+    int rc = run_folder_restore(&r->folder, &gone);
+    if (rc == 0 && gone) {
+        r->saved_step = -1;
+        progress_note(r->events.progress,
+                      "the run's folder %s was deleted with what was in it, and is made again",
+                      file_show(shown, sizeof shown, r->folder.path));
+    }
+    return rc;
+}
+
 int run_go(struct run *r)
 {
     int rc = run_fit_team(r);
     if (world_rank() > 0)
         return rc == 0 ? follow_first(r) : rc;
+    if (rc == 0)
+        rc = restore_folder(r);
     r->status = RUN_GOING;
     while (rc == 0 && (rc = do_due_tasks(r)) == 0 && (rc = run_check_stop(r)) == 0 &&
            run_end(r) == END_NONE)

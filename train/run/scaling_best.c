@@ -1,4 +1,5 @@
 #include "model/base/err.h"
+#include "model/base/progress.h"
 #include "model/shard.h"
 #include "train/run/scaling.h"
 
@@ -26,6 +27,8 @@ static int try_layout(struct search *s, const struct scaling_layout *l, double t
 {
     double bytes;
     const bool fits = s->bytes <= s->k->memory;
+    if (interrupt_pending())
+        return err_set(ERR_INTERRUPTED, "interrupted");
     if (fits && time_s >= s->time_s * (1 - 1e-9))
         return 0;
     int rc = scaling_memory(&bytes, s->run, l);

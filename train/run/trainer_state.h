@@ -36,7 +36,7 @@ struct trainer_state {
     struct run_tally tally;
 };
 
-/* What is due after a step, in this order. */
+/* What is due after a step. */
 enum {
     DUE_EVAL = 1,
     DUE_LINE = 2,

@@ -27,6 +27,8 @@ static void tab_offers_what_fits(void **state)
     (void)state;
     bool paths;
     assert_true(offers("", ":s", ":session", NULL));
+    assert_true(offers("", "/s", "/session", NULL));
+    assert_true(offers("/set ", "top", "top_k", NULL));
     assert_false(offers("", "s", ":session", NULL));
     assert_true(offers(":set ", "top", "top_k", NULL));
     assert_false(offers(":set ", "", "force", NULL));

@@ -52,6 +52,11 @@ printf '<mediawiki>\n<page><title>Cat</title><revision><text>A [[cat]].</text></
 wiki="$TMPDIR/wiki.xml looks like a MediaWiki dump: the model will learn its markup; for plain text: \`prattle data prepare $TMPDIR/wiki.xml NEW.jsonl\`"
 has "a dump is named, with what makes text of it" "prattle: $wiki" "$(info "$TMPDIR/wiki.xml" --model $MODEL)"
 is "and read as any text" text "$(field format "$(info "$TMPDIR/wiki.xml" --model $MODEL)")"
+printf 'one\r\ntwo\r\nthree\r\n' >"$TMPDIR/dos.txt"
+has "lines of Windows are told of" "dos.txt: lines end in CR LF, and the model will learn the CR; without it: \`tr -d '\r' < $TMPDIR/dos.txt > NEW\`" \
+    "$(info "$TMPDIR/dos.txt" --model $MODEL)"
+tr -d '\r' <"$TMPDIR/dos.txt" >"$TMPDIR/unix.txt"
+is "  others are not" "" "$(info "$TMPDIR/unix.txt" --model $MODEL | grep CR)"
 gzip -c "$TMPDIR/wiki.xml" >"$TMPDIR/wiki.xml.gz"
 has "packed too" "$TMPDIR/wiki.xml.gz looks like a MediaWiki dump" "$(info "$TMPDIR/wiki.xml.gz" --model $MODEL)"
 mkdir "$TMPDIR/marked"

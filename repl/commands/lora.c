@@ -14,6 +14,7 @@
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "weights/hf/adapter_file.h"
+#include "weights/run_folder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -75,9 +76,10 @@ static int save_adapter(struct repl *r, const char *path)
                                    "adapter must name as its base; `:save PATH` first");
     char *expanded = rc == 0 ? file_expand(path) : NULL;
     if (rc == 0)
-        rc = expanded == NULL ? ERR_NOMEM
-                              : adapter_save(r->model->adapter, expanded, r->model->source,
-                                             r->options.settings.call.force);
+        rc = expanded == NULL ? ERR_NOMEM : run_folder_spare(expanded);
+    if (rc == 0)
+        rc = adapter_save(r->model->adapter, expanded, r->model->source,
+                          r->options.settings.call.force);
     if (rc == 0)
         wrap_say(stdout, term_dim(stdout), "wrote %s: the adapter alone, for %s",
                  file_show(shown, sizeof shown, expanded),

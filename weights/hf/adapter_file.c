@@ -8,7 +8,6 @@
 #include "weights/hf/adapter_half.h"
 #include "weights/hf/safetensors.h"
 #include "weights/hf/tensor_open.h"
-#include "weights/run_folder.h"
 #include "weights/tensors/folder.h"
 #include "weights/tensors/half_exact.h"
 
@@ -429,8 +428,6 @@ int adapter_save(struct adapter *a, const char *path, const char *base, bool for
 {
     struct folder_writer w;
     int rc = adapter_spare_base(path, base);
-    if (rc == 0)
-        rc = run_folder_spare(path);
     if (rc == 0 && file_exists_in(path, "config.json"))
         rc = file_refuse(ERR_EXISTS, path,
                          "has a whole model, which no adapter replaces; choose another name");

@@ -16,8 +16,15 @@
 #include <string.h>
 #include <time.h>
 
+static const char DAMAGED[] = "(damaged)";
+
 enum { NAME, PRECISION, SIZE, USED, FROM, N_COLUMNS };
 enum { SPARE_COLUMNS = 1 << PRECISION | 1 << FROM };
+
+static const char *shown_name(const struct panel_listed *e)
+{
+    return e->header.block_bytes > 0 ? e->header.name : DAMAGED;
+}
 
 static int put_entry(struct table *t, const struct panel_listed *e)
 {
@@ -27,7 +34,7 @@ static int put_entry(struct table *t, const struct panel_listed *e)
     const bool known = h->block_bytes > 0;
     int rc = table_row(t);
     if (rc == 0)
-        rc = table_text(t, NAME, known ? h->name : "(damaged)", SIZE_MAX);
+        rc = table_text(t, NAME, shown_name(e), SIZE_MAX);
     if (rc == 0)
         rc = table_cell(t, PRECISION, "%s", known ? dtype_short_name(h->dtype) : "");
     if (rc == 0)
@@ -120,7 +127,7 @@ static int clear_cache(const char *folder, const char *name)
     int rc = panel_folder_list(&l, folder);
     for (size_t i = 0; i < l.n && rc == 0; i++) {
         const struct panel_listed *e = &l.entries[i];
-        if (name != NULL && strcmp(e->header.name, name) != 0)
+        if (name != NULL && strcmp(shown_name(e), name) != 0)
             continue;
         if ((rc = panel_folder_drop(folder, e->key)) == 0) {
             n++;

@@ -135,13 +135,16 @@ static int refuse_blocks(const struct run_config *c)
     const struct training_section *t = &c->training;
     const int blocks = t->gradient_blocks;
     const bool follow = run_config_batches_follow(c);
-    char batches[BATCHES_TEXT];
+    char batches[BATCHES_TEXT], others[40];
     run_config_batches_for(batches, c, blocks);
+    snprintf(others, sizeof others, ", or gradient_blocks=%d",
+             nearest_divisor(follow ? t->global_batch_size : t->gradient_accumulation, blocks));
+    if (settings_store_origin(&c->store, RUN_ROW(training.gradient_blocks)) == ORIGIN_CHECKPOINT)
+        *others = '\0'; /* a run keeps its blocks */
     err_set(ERR_RANGE,
             "gradient_blocks is %d, and a step's %d windows in micro-batches of %d do not divide "
-            "into so many blocks:%s, or gradient_blocks=%d",
-            blocks, t->global_batch_size, t->micro_batch_size, batches,
-            nearest_divisor(follow ? t->global_batch_size : t->gradient_accumulation, blocks));
+            "into so many blocks:%s%s",
+            blocks, t->global_batch_size, t->micro_batch_size, batches, others);
     return RUN_BLAME(c, RUN_ROW(training.gradient_blocks), RUN_ROW(training.global_batch_size),
                      RUN_ROW(training.micro_batch_size));
 }

@@ -79,8 +79,10 @@ static int describe_model(struct source *s, const struct params *p, const struct
 
 int source_open_params(struct source *s, const struct params *p, const struct model *m)
 {
-    *s =
-        (struct source){.config = m->config, .tokenizer = m->tokenizer, .tokenizer_borrowed = true};
+    *s = (struct source){.config = m->config,
+                         .tokenizer = m->tokenizer,
+                         .tokenizer_borrowed = true,
+                         .in_memory = true};
     int rc = params_need_memory(p, "saving the weights in use");
     if (rc == 0)
         rc = describe_model(s, p, m);

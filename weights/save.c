@@ -142,7 +142,7 @@ int model_save(struct model *m, const char *path, const struct save_config *c,
     bool adapted = m->adapter != NULL && m->adapter->on;
     if (adapted && m->source != NULL && (s.base = mem_strdup(m->source)) == NULL)
         rc = ERR_NOMEM;
-    if (rc == 0 && adapted && !m->changed)
+    if (rc == 0 && adapted && !s.in_memory) /* which has it in its weights */
         rc = source_adapt(&s, m->adapter);
     if (rc == 0)
         rc = source_save(&s, path, c, p);

@@ -140,7 +140,7 @@ static const struct system_option table[] = {
 {FAIRSEQ, "--batch-size", "training.micro_batch_size", ""},
 {FAIRSEQ, "--update-freq", "training.gradient_accumulation", ""},
 {FAIRSEQ, "--max-update, --max-epoch", "training.steps, training.epochs", ""},
-{FAIRSEQ, "--patience", "training.early_stopping", ""},
+{FAIRSEQ, "--patience", "training.patience", ""},
 {FAIRSEQ, "--save-dir", "checkpoint.folder", ""},
 {FAIRSEQ, "--save-interval-updates", "checkpoint.save_every, logging.eval_every", "fairseq validates then too"},
 {FAIRSEQ, "--keep-interval-updates", "checkpoint.keep_last", ""},

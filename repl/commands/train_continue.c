@@ -62,8 +62,8 @@ static void report_finished(struct repl *r, bool shell, bool idle)
     if (run_end(r->run) == END_EARLY)
         wrap_say(stdout, term_dim(stdout),
                  "[stopped early: no lower loss in the last %d validation%s]",
-                 run_settings(r->run)->training.early_stopping,
-                 run_settings(r->run)->training.early_stopping == 1 ? "" : "s");
+                 run_settings(r->run)->training.patience,
+                 run_settings(r->run)->training.patience == 1 ? "" : "s");
     report_best(r, shell);
     if (idle && shell)
         wrap_say(stdout, term_dim(stdout), "[`prattle train resume %s %s` trains it further]",

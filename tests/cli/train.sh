@@ -99,10 +99,10 @@ has "a damaged checkpoint is passed over" "model.safetensors is not what was wri
 echo "and a line more" >>"$TEXT"
 has "changed data" "the data has changed since the checkpoint" "$("$PRATTLE" train resume one 2>&1)"
 
-out=$(train early learning_rate=0.1 warmup=0 schedule=constant eval_every=1 eval_first=on early_stopping=2 steps=12 2>&1)
+out=$(train early learning_rate=0.1 warmup=0 schedule=constant eval_every=1 eval_first=on patience=2 steps=12 2>&1)
 has "a run that gets worse ends early" "[stopped early: no lower loss in the last 2 validations]" "$out"
 has "it is finished" "finished in early" "$("$PRATTLE" train status early 2>&1)"
-has "and says how to go on" "[\`prattle train resume early early_stopping=0\` trains it further]" \
+has "and says how to go on" "[\`prattle train resume early patience=0\` trains it further]" \
     "$("$PRATTLE" train resume early 2>&1)"
 
 # By a decay that multiplies the weights at every step, whatever the gradients.

@@ -143,16 +143,23 @@ static int enough(int n, int stages)
     return n <= FULL + unit ? n : n - (n - FULL) / unit * unit;
 }
 
+/* The same of blocks: so many that there are enough micro-batches. Short ones go forward in groups
+ * of several. */
+static int enough_blocks(int n, int of_block, int stages)
+{
+    const int group = of_block >= stages ? 1 : (stages + of_block - 1) / of_block,
+              unit = group > 1 ? group * (group - 1) : 1, keep = FULL / of_block + 2;
+    return n <= keep + unit ? n : n - (n - keep) / unit * unit;
+}
+
 /* Those of neighbours are the same. */
 static int plan_pipeline(struct device_pipeline *p, const struct run_config *c,
                          const struct config *shape, const struct layout *l, int n_blocks)
 {
-    const bool all = !p->slots_alone;
     const int whole = c->training.gradient_accumulation / c->training.gradient_blocks,
-              of_block = all ? whole : enough(whole, l->stages),
-              n_micro = of_block * (all || n_blocks * of_block <= FULL ? n_blocks
-                                    : of_block >= l->stages            ? 2
-                                                                       : FULL / of_block);
+              of_block = p->slots_alone ? enough(whole, l->stages) : whole,
+              n_micro = of_block *
+                        (p->slots_alone ? enough_blocks(n_blocks, of_block, l->stages) : n_blocks);
     if (p->n_micro == n_micro)
         return 0;
     pipeline_plan_release(&p->plan);

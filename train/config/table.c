@@ -82,7 +82,7 @@ static const struct setting table[] = {
 {.group = "training", .name = "budget_hours", .holds_from = RUN_HOLDS_FROM_STEP, .type = SETTING_DOUBLE, .offset = T(budget_hours), .max = 1e6, .argument = "X",
  .help = "hours of training; 0: no limit",
  .more = "Measured by the clock, or by logging.tokens_per_second where that is given"},
-{.group = "training", .name = "early_stopping", .holds_from = RUN_HOLDS_FROM_STEP, .also = "patience|early_stopping_patience", .type = SETTING_INT, .offset = T(early_stopping), .max = 1e6, .argument = "N",
+{.group = "training", .name = "patience", .holds_from = RUN_HOLDS_FROM_STEP, .also = "early_stopping|early_stopping_patience", .type = SETTING_INT, .offset = T(patience), .max = 1e6, .argument = "N",
  .help = "end after N validations without a lower loss; 0: never",
  .more = "In a row, and before the end that steps, epochs or budget_hours say. The end has the last weights; keep_best keeps the best"},
 {.group = "training", .name = "sequence_length", .also = "seq_len|max_seq_len|tokens_per_sample", .type = SETTING_INT, .offset = T(sequence_length), .max = 1 << 24, .argument = "N",

@@ -35,8 +35,8 @@ struct training_section {
     int auto_loss_scaling;   /* 0: in float16, 1 on, 2 off */
     int loss_scaling_growth; /* steps without overflow after which it doubles */
     int max_bad_steps;
-    int early_stopping; /* validations in a row without a lower loss that end the run; 0: none do */
-    float spike_z;      /* steps whose loss or norm is so many deviations off are skipped; 0: off */
+    int patience;  /* validations in a row without a lower loss that end the run; 0: none do */
+    float spike_z; /* steps whose loss or norm is so many deviations off are skipped; 0: off */
 };
 enum elastic { ELASTIC_AUTO, ELASTIC_ON, ELASTIC_OFF };
 struct execution_section {

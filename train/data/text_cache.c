@@ -355,6 +355,9 @@ static int open_set(struct token_file *out, const char *prefix, const struct tex
         rc = encode_in_turn(sum, prefix, t);
     if (rc == 0)
         rc = token_file_open(out, TOKENS_MEGATRON, prefix, TOKEN_NONE, NULL);
+    /* Another process may have cleared the cache since. */
+    if (rc == ERR_MISSING && whole && (rc = encode_in_turn(sum, prefix, t)) == 0)
+        rc = token_file_open(out, TOKENS_MEGATRON, prefix, TOKEN_NONE, NULL);
     if (rc != 0)
         return rc;
     memcpy(out->sum, sum, sizeof out->sum);

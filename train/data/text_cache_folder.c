@@ -2,7 +2,9 @@
 
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "model/base/file_lock.h"
 #include "model/base/folder_entry.h"
+#include "model/base/mem.h"
 #include "model/base/sha256.h"
 #include "train/data/cache_lock.h"
 
@@ -104,6 +106,22 @@ static int remove_set(struct text_cache_amount *removed, int folder, const char 
     return 0;
 }
 
+/* With the lock of those that encode it; one that a process has stays. */
+static int remove_unlocked(struct text_cache_amount *removed, const char *path, int folder,
+                           const char *name)
+{
+    char lock_name[NAME_BYTES];
+    char *lock = file_join(path, name_in_set(lock_name, name, ".lock"));
+    const int fd = lock == NULL ? -1 : file_lock_take(lock, 0666);
+    const int rc = lock == NULL ? ERR_NOMEM : fd >= 0 ? remove_set(removed, folder, name) : 0;
+    if (fd >= 0) {
+        unlink(lock);
+        close(fd);
+    }
+    mem_free(lock);
+    return rc;
+}
+
 int text_cache_clear(struct text_cache_amount *removed, const char *folder)
 {
     int rc = 0;
@@ -111,8 +129,8 @@ int text_cache_clear(struct text_cache_amount *removed, const char *folder)
     text_cache_sweep(folder);
     DIR *dir = opendir(folder);
     for (const char *name; rc == 0 && (name = folder_entry_next(dir)) != NULL;)
-        if (strcmp(name_ending(name), ".sha256") == 0 && !is_there(dirfd(dir), name, ".lock"))
-            rc = remove_set(removed, dirfd(dir), name);
+        if (strcmp(name_ending(name), ".sha256") == 0)
+            rc = remove_unlocked(removed, folder, dirfd(dir), name);
     folder_entry_close(dir);
     return rc;
 }

@@ -68,20 +68,20 @@ static int check_paths(const char *paths)
 }
 
 /* It counts validations. */
-static int check_early_stopping(const struct run_config *c)
+static int check_patience(const struct run_config *c)
 {
-    const int patience = c->training.early_stopping;
+    const int patience = c->training.patience;
     if (patience > 0 && c->logging.eval_every == 0) {
-        err_set(ERR_RANGE, "early_stopping is %d, but with eval_every=0 there is no validation",
+        err_set(ERR_RANGE, "patience is %d, but with eval_every=0 there is no validation",
                 patience);
-        return RUN_BLAME(c, RUN_ROW(training.early_stopping), RUN_ROW(logging.eval_every));
+        return RUN_BLAME(c, RUN_ROW(training.patience), RUN_ROW(logging.eval_every));
     }
     if (patience > 0 && *c->data.validation == '\0' && c->data.validation_fraction == 0) {
         err_set(ERR_RANGE,
-                "early_stopping is %d, but without validation data: validation is empty, and "
+                "patience is %d, but without validation data: validation is empty, and "
                 "validation_fraction is 0",
                 patience);
-        return RUN_BLAME(c, RUN_ROW(training.early_stopping), RUN_ROW(data.validation_fraction),
+        return RUN_BLAME(c, RUN_ROW(training.patience), RUN_ROW(data.validation_fraction),
                          RUN_ROW(data.validation));
     }
     return 0;
@@ -156,7 +156,7 @@ int run_check_reports(const struct run_config *c)
 {
     int rc = check_wandb(c);
     if (rc == 0)
-        rc = check_early_stopping(c);
+        rc = check_patience(c);
     return rc == 0 ? check_evaluation(c) : rc;
 }
 

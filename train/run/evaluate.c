@@ -25,6 +25,8 @@ static int measure_validation(struct run *r, struct engine *e, const struct prog
     int rc = eval_dataset(&ev, &r->validation);
     if (rc == 0 && !result.partial) {
         struct trainer_state *state = &r->state;
+        /* Once more where what is measured besides was interrupted. */
+        const bool again = state->validation_step == state->step && !isnan(state->validation_loss);
         state->validation_loss = eval_figure_find(&result, "loss")->value;
         state->validation_accuracy = eval_figure_find(&result, "top_1")->value / 100;
         state->validation_step = state->step;
@@ -32,7 +34,7 @@ static int measure_validation(struct run *r, struct engine *e, const struct prog
             state->best_loss = state->validation_loss;
             state->best_step = state->step;
             state->validations_since_best = 0;
-        } else {
+        } else if (!again) {
             state->validations_since_best++;
         }
     } else if (rc == 0) {

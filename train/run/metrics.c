@@ -36,6 +36,8 @@ static double hours_at(const struct metrics *m, double steps)
 double metrics_left_s(const struct metrics *m, double steps)
 {
     double by_steps = INFINITY, by_clock = INFINITY;
+    if (m->finished) /* also before its time */
+        return 0;
     if (m->n_steps > 0 && m->step_s > 0)
         by_steps = ((double)m->n_steps - steps) * m->step_s;
     if (m->end_hours > 0)
@@ -458,7 +460,7 @@ int metrics_read_sources(struct source_reads **out, int *n, const char *folder)
 int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct params *table,
                     const struct tensor_change *changes)
 {
-    json_t *norms = json_object(), *ratios = json_object();
+    json_t *o = begin_line(l, m), *norms = json_object(), *ratios = json_object();
     int rc = 0;
     for (int i = 0; i < table->n_tensors && rc == 0; i++) {
         const struct tensor_change *c = &changes[i];
@@ -467,7 +469,6 @@ int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct
         if (rc == 0 && c->weight_norm > 0)
             rc = put_scalars(l, ratios, m, "update_ratio", name, c->update_norm / c->weight_norm);
     }
-    json_t *o = begin_line(l, m);
     if (o != NULL) {
         json_object_set(o, "grad_norms", norms);
         json_object_set(o, "update_ratios", ratios);

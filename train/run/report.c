@@ -102,7 +102,7 @@ int run_devices(const struct run *r, struct buf *out)
 enum run_end run_end(const struct run *r)
 {
     const double end_hours = run_config_end_hours(&r->config);
-    const int patience = r->config.training.early_stopping;
+    const int patience = r->config.training.patience;
     return r->n_steps > 0 && r->state.step >= r->n_steps                 ? END_STEPS
            : end_hours > 0 && r->state.hours >= end_hours                ? END_HOURS
            : patience > 0 && r->state.validations_since_best >= patience ? END_EARLY
@@ -110,7 +110,7 @@ enum run_end run_end(const struct run *r)
 }
 const char *run_extension(const struct run *r)
 {
-    return run_end(r) == END_EARLY ? "early_stopping=0" : "steps=N";
+    return run_end(r) == END_EARLY ? "patience=0" : "steps=N";
 }
 enum run_status run_status(const struct run *r)
 {

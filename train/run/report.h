@@ -10,14 +10,15 @@ struct run_config;
 
 enum run_status run_status(const struct run *r);
 /* Why the run takes no more steps. */
-enum run_end { END_NONE, END_STEPS, END_HOURS, END_EARLY /* early_stopping */ };
+enum run_end { END_NONE, END_STEPS, END_HOURS, END_EARLY /* patience */ };
 enum run_end run_end(const struct run *r);
 /* The settings that would take it further: "steps=N", for one that stopped early
- * "early_stopping=0". */
+ * "patience=0". */
 const char *run_extension(const struct run *r);
 const struct run_config *run_settings(const struct run *r);
 const struct metrics *run_metrics(const struct run *r); /* as of the last line */
-/* The length of the run, tokens, hours and counts as of now, the other metrics as of the last line. */
+/* The length of the run, tokens, hours and counts as of now, the other metrics as of the last line.
+ */
 struct metrics run_now(const struct run *r);
 const char *run_path(const struct run *r); /* its folder */
 int64_t run_step(const struct run *r);     /* whole steps taken */

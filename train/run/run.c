@@ -199,7 +199,10 @@ static int restore_folder(struct run *r)
     char shown[256];
     bool gone;
     int rc = run_folder_restore(&r->folder, &gone);
-    if (rc == 0 && gone) {
+    if (rc == ERR_IO || rc == ERR_MISSING) { /* as where a link leads nowhere: saving will fail */
+        progress_note(r->events.progress, "%s", err_text());
+        rc = 0;
+    } else if (rc == 0 && gone) {
         r->saved_step = -1;
         progress_note(r->events.progress,
                       "the run's folder %s was deleted with what was in it, and is made again",
@@ -210,12 +213,13 @@ static int restore_folder(struct run *r)
 
 int run_go(struct run *r)
 {
-    int rc = run_fit_team(r);
+    int rc = world_rank() == 0 ? restore_folder(r) : 0;
+    if (rc == 0)
+        rc = run_fit_team(r);
     if (world_rank() > 0)
         return rc == 0 ? follow_first(r) : rc;
-    if (rc == 0)
-        rc = restore_folder(r);
     r->status = RUN_GOING;
+    r->metrics.finished = run_end(r) != END_NONE;
     while (rc == 0 && (rc = do_due_tasks(r)) == 0 && (rc = run_check_stop(r)) == 0 &&
            run_end(r) == END_NONE)
         if ((rc = take_profiled_step(r)) == 0)

@@ -90,7 +90,7 @@ static bool counts_too_much(const struct trainer_state *s)
 {
     const struct run_tally *t = &s->tally;
     return s->best_step > s->step || s->validation_step > s->step ||
-           s->validations_since_best > s->step || s->skipped > s->step ||
+           s->validations_since_best > s->step + 1 || s->skipped > s->step ||
            s->bad_in_a_row > s->skipped || t->steps > s->step || (uint64_t)t->tokens > s->tokens ||
            (uint64_t)t->sum.n_targets > s->tokens || t->sum.n_correct > t->sum.n_targets;
 }

@@ -20,8 +20,9 @@ struct source {
                                   panels of these weights are not kept (panel_cache.h) */
     int n_files;
     struct tokenizer *tokenizer; /* NULL: none; owned unless borrowed */
-    bool tokenizer_borrowed;     /* it belongs to a model in memory */
-    char *name;                  /* for display; NULL: its file's; owned */
+    bool in_memory; /* a model's weights as they are there, with its adapter if that is on */
+    bool tokenizer_borrowed; /* it belongs to a model in memory */
+    char *name;              /* for display; NULL: its file's; owned */
     char *base; /* of the adapter that is merged into what is read: its path; NULL: none; owned */
     char *defaults;            /* stored settings as YAML; NULL: none; owned */
     const char *defaults_file; /* the name of their file, for messages; a literal */

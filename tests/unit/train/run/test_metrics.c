@@ -247,7 +247,6 @@ static void the_last_line_is_read(void **state)
     m.skipped = 2;
     m.best_step = 3;
     m.best_loss = 2.25;
-    m.finished = true;
     assert_ok(metrics_line(l, &m));
     assert_ok(metrics_tensors(l, &m, &table, changes));
     metrics_close(l);
@@ -258,10 +257,12 @@ static void the_last_line_is_read(void **state)
     assert_int_equal(last.tokens, 500);
     assert_int_equal(last.skipped, 2);
     assert_int_equal(last.best_step, 3);
-    assert_true(last.finished);
     assert_true(last.best_loss == 2.25);
     assert_true(last.loss == 2.5 && last.tokens_per_s == 77 && isnan(last.grad_norm));
     assert_true(fabs(metrics_left_s(&last, 5) - 15) < 1e-6);
+    struct metrics early = last;
+    early.finished = true;
+    assert_true(!last.finished && metrics_left_s(&early, 5) == 0);
     assert_int_not_equal(last.validation_step, 5);
     assert_string_equal(label, "a label");
     mem_free(label);

@@ -322,7 +322,7 @@ static void test_validation(void **state)
     trial_close(&t);
 }
 
-/* Going on to `steps`, or to the end that early_stopping makes. */
+/* Going on to `steps`, or to the end that patience makes. */
 static void resume_early(struct trial *t, const char *steps, const char *patience, int64_t end,
                          enum run_end why)
 {
@@ -346,7 +346,7 @@ static void resume_early(struct trial *t, const char *steps, const char *patienc
 }
 
 /* The rate is so great that every step is worse than none. */
-static void test_early_stopping(void **state)
+static void test_patience(void **state)
 {
     (void)state;
     struct trial t;
@@ -354,30 +354,30 @@ static void test_early_stopping(void **state)
     const struct run_events e = {0};
     trial_open(&t,
                (const char *const[]){"eval_every=2", "eval_first=on", "learning_rate=1", "warmup=0",
-                                     "schedule=constant", "steps=4", "early_stopping=3", NULL});
+                                     "schedule=constant", "steps=4", "patience=3", NULL});
     assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_ok(run_go(r));
     assert_int_equal(run_metrics(r)->best_step, 0);
     assert_int_equal(run_end(r), END_STEPS);
     run_free(r);
     /* Two validations were worse: a checkpoint keeps count. */
-    resume_early(&t, "steps=12", "early_stopping=3", 6, END_EARLY);
-    resume_early(&t, "steps=12", "early_stopping=3", 6, END_EARLY);
-    resume_early(&t, "steps=12", "early_stopping=4", 8, END_EARLY);
-    resume_early(&t, "steps=10", "early_stopping=0", 10, END_STEPS);
+    resume_early(&t, "steps=12", "patience=3", 6, END_EARLY);
+    resume_early(&t, "steps=12", "patience=3", 6, END_EARLY);
+    resume_early(&t, "steps=12", "patience=4", 8, END_EARLY);
+    resume_early(&t, "steps=10", "patience=0", 10, END_STEPS);
     trial_close(&t);
 }
 
-static void test_early_stopping_needs_validation(void **state)
+static void test_patience_needs_validation(void **state)
 {
     (void)state;
     static const struct {
         const char *word, *sentence;
-    } cases[] = {{"eval_every=0", "early_stopping is 2, but with eval_every=0 there is no"},
-                 {"validation_fraction=0", "early_stopping is 2, but without validation data"}};
+    } cases[] = {{"eval_every=0", "patience is 2, but with eval_every=0 there is no"},
+                 {"validation_fraction=0", "patience is 2, but without validation data"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct trial t;
-        trial_open(&t, (const char *const[]){"early_stopping=2", cases[i].word, NULL});
+        trial_open(&t, (const char *const[]){"patience=2", cases[i].word, NULL});
         assert_fails(run_check_first(&t.config, &t.model->config, t.model), ERR_RANGE,
                      cases[i].sentence);
         trial_close(&t);
@@ -495,8 +495,8 @@ int main(void)
         cmocka_unit_test(test_eval_file_of_the_data_dir),
         cmocka_unit_test(test_change_looks_for_the_file),
         cmocka_unit_test(test_validation),
-        cmocka_unit_test(test_early_stopping),
-        cmocka_unit_test(test_early_stopping_needs_validation),
+        cmocka_unit_test(test_patience),
+        cmocka_unit_test(test_patience_needs_validation),
         cmocka_unit_test(test_other_validation),
         cmocka_unit_test(test_budget_of_the_clock),
     };

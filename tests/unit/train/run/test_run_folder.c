@@ -187,7 +187,7 @@ static void test_numbers_of_a_state(void **state)
                {"bad_in_a_row", "1", "counts more than there was"},
                {"line_tokens", "1000000000000", "counts more than there was"},
                {"best_step", "13", "counts more than there was"},
-               {"validations_since_best", "13", "counts more than there was"},
+               {"validations_since_best", "14", "counts more than there was"},
                {"line_targets", "1000000000000", "counts more than there was"},
                {"step", "11", "its state is of step 11"}};
     struct trial t;

@@ -64,8 +64,12 @@ void cache_lock_close(struct cache_lock *l)
 
 void cache_lock_sweep(int folder, const char *name)
 {
+    struct stat own, there;
     const int fd = openat(folder, name, FLAGS);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+    /* Its holder may have deleted it meanwhile, and another made a new one of this name. */
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &own) == 0 &&
+        fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && own.st_ino == there.st_ino &&
+        own.st_dev == there.st_dev)
         unlinkat(folder, name, 0);
     if (fd >= 0)
         close(fd);

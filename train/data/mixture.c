@@ -10,6 +10,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/words.h"
+#include "train/data/fraction.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -64,7 +65,7 @@ int64_t mixture_step(double said, int64_t n_steps)
 {
     if (said > 1e9)
         return INT64_MAX;
-    return (int64_t)(said <= 1 ? said * (double)n_steps : said);
+    return said <= 1 ? fraction_of(said, n_steps) : (int64_t)said;
 }
 
 /* ---- words ---- */

@@ -4,8 +4,8 @@
  *
  * A step that might break the limit is rehearsed first:
  *
- *   needs_rehearsal?  no  ------------------------------------------> step, new bound o->largest
- *                     yes --> rehearse_step: the same on copies,
+ *   may_step?          yes ------------------------------------------> step, new bound o->largest
+ *                      no --> rehearse_step: the same on copies,
  *                             nothing stored     all weights below the limit --> step
  *                                                otherwise --> steps -= 1, return false
  *

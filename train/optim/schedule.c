@@ -1,5 +1,7 @@
 #include "train/optim/schedule.h"
 
+#include "train/data/fraction.h"
+
 #include <math.h>
 
 void schedule_config_init(struct schedule_config *c)
@@ -14,7 +16,7 @@ void schedule_config_init(struct schedule_config *c)
 /* A number of steps that, below 1, is a fraction of the run. */
 static int64_t steps_of(double said, int64_t n_steps)
 {
-    return (int64_t)(said < 1 ? said * (double)n_steps : said);
+    return said < 1 ? fraction_of(said, n_steps) : (int64_t)said;
 }
 
 static int count_cycles(const struct schedule_config *c)

@@ -178,6 +178,8 @@ static void steps_or_parts(void **state)
 {
     (void)state;
     assert_int_equal(mixture_step(0.8, 100), 80);
+    assert_int_equal(mixture_step(0.57, 100), 57);
+    assert_int_equal(mixture_step(0.5799, 100), 57);
     assert_int_equal(mixture_step(1, 100), 100);
     assert_int_equal(mixture_step(0, 100), 0);
     assert_int_equal(mixture_step(2, 100), 2);

@@ -89,6 +89,12 @@ static void warmup_is_steps_or_a_part(void **state)
     assert_int_equal(schedule_warmup(&c, 1000), 100);
     c.warmup = 1;
     assert_int_equal(schedule_warmup(&c, 1000), 1);
+    for (int part = 1; part < 100; part++) { /* as said, where a double is a little less */
+        c.warmup = part / 100.0;
+        assert_int_equal(schedule_warmup(&c, 100), part);
+        assert_int_equal(schedule_warmup(&c, 10100), 101 * part);
+        assert_int_equal(schedule_warmup(&c, 99), 99 * part / 100);
+    }
     c.warmup = 2000;
     assert_int_equal(schedule_warmup(&c, 1000), 2000);
     c.warmup = 0;

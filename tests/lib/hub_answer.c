@@ -143,7 +143,7 @@ static void wait_for_close(int fd)
 static void send_part(const struct request *q, const struct body *b, size_t from)
 {
     size_t n = b->n - from;
-    if (is_fault(q, "drop") || is_fault(q, "stall"))
+    if (is_fault(q, "drop") || is_fault(q, "stall") || is_fault(q, "cut"))
         n = fault_number(q) < n ? fault_number(q) : n;
     const size_t step = is_fault(q, "slow") ? fault_number(q) : n;
     for (size_t at = 0; at < n; at += step) {
@@ -160,7 +160,7 @@ static void send_body(const struct request *q, const struct body *b)
 {
     char fields[512];
     size_t from = 0;
-    const bool ranged = q->range[0] != '-' && !is_fault(q, "norange");
+    const bool ranged = q->range[0] != '-' && !is_fault(q, "norange") && !is_fault(q, "cut");
     hub_fields(fields, sizeof fields, q, b);
     if (ranged)
         from = (size_t)strtoull(q->range, NULL, 10) + (is_fault(q, "skew") ? fault_number(q) : 0);
@@ -258,6 +258,17 @@ static void answer_list(const struct request *q, char *path)
     send_bytes(q->fd, list, strlen(list));
 }
 
+static void send_endless(const struct request *q)
+{
+    static const char zeros[1 << 16];
+    send_head(q,
+              "HTTP/1.1 %zu Test\r\nConnection: close\r\nX-Repo-Commit: " HUB_COMMIT
+              "\r\nETag: \"endless\"\r\nLocation: /elsewhere\r\n\r\n",
+              fault_number(q));
+    while (strcmp(q->method, "HEAD") != 0 && send_bytes(q->fd, zeros, sizeof zeros))
+        continue;
+}
+
 static bool answer_fault(const struct request *q)
 {
     char more[512] = "";
@@ -267,6 +278,8 @@ static bool answer_fault(const struct request *q)
                  "Location: %.300s?detour\r\nX-Repo-Commit: " HUB_COMMIT "\r\nETag: \"detour\"\r\n",
                  q->path);
         send_status(q, 307, more);
+    } else if (is_fault(q, "endless")) {
+        send_endless(q);
     } else if (is_fault(q, "redirect")) {
         snprintf(more, sizeof more, "Location: %s\r\n", q->fault.argument);
         send_status(q, 302, more);

@@ -19,6 +19,8 @@
  *     status N       that status; "429 2" with Retry-After
  *     error N:CODE   that status with X-Error-Code
  *     norange        all bytes where some are asked for
+ *     cut N          the same, and of these the first N
+ *     endless N      status N, and a body without an end
  *     skew N         a range that begins N bytes later
  *     redirect U     to the address U
  *     detour         a redirect to the same path, with X-Repo-Commit and an ETag of its own

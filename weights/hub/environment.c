@@ -132,7 +132,7 @@ static int trim_token(char **out, const char *text, const char *from)
         if ((unsigned char)text[i] <= ' ' || (unsigned char)text[i] >= 0x7f)
             return err_set(
                 ERR_FORMAT,
-                "the token of %s has a blank or a control character in it; it must be one "
+                "the token of %s has a space or a control character in it; it must be one "
                 "word",
                 file_quote(from));
     if (n == 0)

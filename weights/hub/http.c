@@ -7,7 +7,7 @@
 #include "weights/hub/curl.h"
 #include "weights/hub/url.h"
 
-enum { POLL_MS = 100, LEAST_BYTES = 1024 };
+enum { POLL_MS = 100, LEAST_BYTES = 1024, MOST_UNREAD = 1 << 16 };
 
 /* The connections that are open, for the next request to the same host. */
 static CURLM *connections;
@@ -20,6 +20,7 @@ struct exchange {
     struct curl_slist *fields;
     struct answer_head *head;
     bool begun;       /* begin was called */
+    size_t unread;    /* bytes of a body that nobody wants: of an error or a redirect */
     int rc;           /* of a callback */
     uint64_t arrived; /* bytes of head and body */
     uint64_t seen;    /* of those at `since` */
@@ -40,8 +41,8 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *user)
     const struct http_request *q = x->q;
     n *= size;
     x->arrived += n;
-    if (x->head->status != 200 && x->head->status != 206)
-        return n;
+    if (x->head->status != 200 && x->head->status != 206) /* its end is not waited for */
+        return (x->unread += n) <= MOST_UNREAD ? n : n + 1;
     if (!x->begun && q->begin != NULL)
         x->rc = q->begin(q->user, x->head);
     x->begun = true;
@@ -140,6 +141,7 @@ static enum http_failure failure_of(CURLcode result)
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_URL_MALFORMAT:
     case CURLE_OUT_OF_MEMORY:
         return HTTP_LASTS;
     default:
@@ -185,7 +187,7 @@ int http_send(struct answer_head *a, enum http_failure *why, const struct http_r
         rc = run_exchange(&x, &result, why);
     if (rc == 0 && x.rc != 0) {
         rc = x.rc;
-    } else if (rc == 0 && result != CURLE_OK) {
+    } else if (rc == 0 && result != CURLE_OK && x.unread <= MOST_UNREAD) {
         *why = failure_of(result);
         rc = err_set(ERR_IO, "%s: %s", url_host(host, q->url), x.curl->easy_strerror(result));
     } else if (rc == 0 && !x.begun && q->begin != NULL && (a->status == 200 || a->status == 206)) {

@@ -15,6 +15,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+enum { MOST_UNSIZED = 100000000 }; /* no text or JSON of a model is so large; weights have a size */
+
 /* A download under way. */
 struct part {
     const struct hub_transfer *t;
@@ -22,7 +24,7 @@ struct part {
     char *path; /* of the part */
     int fd;
     int64_t at, bytes;         /* written; of the whole, -1: not known */
-    bool moved;                /* since the last request */
+    int64_t furthest;          /* written at any time since the beginning */
     bool joined;               /* of more than one answer */
     char etag[HUB_ETAG_BYTES]; /* of the answers so far; "": none yet */
 };
@@ -108,6 +110,11 @@ static int add_body(void *user, const void *bytes, size_t n)
     struct part *d = user;
     if (d->bytes >= 0 && (uint64_t)(d->bytes - d->at) < n)
         return err_set(ERR_MISMATCH, "the server sends more bytes than the file has");
+    if (d->bytes < 0 && d->at > MOST_UNSIZED)
+        return err_set(ERR_MISMATCH,
+                       "the server does not say how many bytes the file has, and sends more than "
+                       "%d MB",
+                       MOST_UNSIZED / 1000000);
     for (size_t done = 0; done < n;) {
         const ssize_t w = write(d->fd, (const char *)bytes + done, n - done);
         if (w < 0 && errno == EINTR)
@@ -117,7 +124,6 @@ static int add_body(void *user, const void *bytes, size_t n)
         done += (size_t)w;
         d->at += w;
     }
-    d->moved = true;
     return report_part(d);
 }
 
@@ -150,7 +156,6 @@ static int request_rest(struct part *d, struct hub_session *s, bool *again, doub
                              .begin = begin_body,
                              .add = add_body,
                              .user = d};
-    d->moved = false;
     d->joined |= d->at > 0;
     int rc = hub_session_send(s, &r, d->t->url, &q);
     *again = r.may_pass;
@@ -166,7 +171,9 @@ static int request_rest(struct part *d, struct hub_session *s, bool *again, doub
     return rc;
 }
 
-/* The whole part, whose bytes may come by many requests. */
+/* The whole part, whose bytes may come by many requests: as long as there are more than ever
+ * before.
+ */
 static int fill_part(struct part *d, struct hub_session *s)
 {
     bool again;
@@ -176,7 +183,8 @@ static int fill_part(struct part *d, struct hub_session *s)
         int rc = request_rest(d, s, &again, &asked_s);
         if (rc == 0)
             break;
-        failed = d->moved ? 1 : failed + 1;
+        failed = d->at > d->furthest ? 1 : failed + 1;
+        d->furthest = d->at > d->furthest ? d->at : d->furthest;
         if (!again || (rc = hub_session_wait(s, failed, asked_s)) != 0)
             return rc;
     }
@@ -225,6 +233,7 @@ static int run_part(struct part *d, struct hub_session *s)
         }
         progress_note(d->progress, "%s; beginning anew", err_text());
         d->joined = false;
+        d->furthest = 0;
         if ((rc = drop_part(d)) != 0)
             return rc;
     }

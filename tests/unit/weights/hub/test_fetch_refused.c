@@ -44,6 +44,17 @@ static void lies_are_not_believed(void **state)
                    ERR_MISMATCH, "answers with commit 0123456789");
 }
 
+/* What never comes to an end: bytes that were there before, and those of a file without a size. */
+static void more_of_the_same_is_no_progress(void **state)
+{
+    (void)state;
+    expect_failure("GET " FETCH_CDN " 0 cut 150000", ERR_IO,
+                   "Transferred a partial file");
+    expect_failure("- config.json 0 endless 200", ERR_MISMATCH,
+                   "how many bytes the file has, and sends more than 100 MB");
+    expect_failure("HEAD config.json 0 redirect http://a:b:c/", ERR_FORMAT, "");
+}
+
 static void answers_of_no_hub_are_refused(void **state)
 {
     (void)state;
@@ -72,6 +83,7 @@ static void refusals_say_what_to_do(void **state)
     expect_failure("- config.json 0 status 429 301", ERR_IO, "asks to wait 301 s");
     expect_failure("- config.json 0 status 503", ERR_IO, "answers HTTP 503");
     expect_failure("GET " FETCH_CDN " 0 stall 0", ERR_IO, "next to nothing, for 0.3 s");
+    expect_failure("GET " FETCH_CDN " 0 endless 403", ERR_MISSING, "HTTP 403");
     assert_fails(fetch_model("org/nobody"), ERR_MISSING, "has no model org/nobody");
     assert_fails(fetch_model(FETCH_NAME "@v9"), ERR_MISSING, "no branch, tag or commit v9");
 }
@@ -234,6 +246,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fetch_begin, fetch_end)
     const struct CMUnitTest tests[] = {
         TEST(lies_are_not_believed),
+        TEST(more_of_the_same_is_no_progress),
         TEST(answers_of_no_hub_are_refused),
         TEST(refusals_say_what_to_do),
         TEST(what_does_not_load_is_not_downloaded),

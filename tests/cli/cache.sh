@@ -59,9 +59,16 @@ has "usage" "usage: prattle cache [clear [NAME]]" "$(p cache show)"
 load_until 1 -m "$model"
 has "texts that were trained on are shown" "1 encoded text, 0.0 MB, in $XDG_CACHE_HOME/prattle/data" "$(p cache)"
 touch "$XDG_CACHE_HOME/prattle/data/mine.txt"
+# What a process that was killed has left goes with them; what one is writing stays.
+key=$(printf %064d 7) other=$(printf %064d 8)
+touch "$XDG_CACHE_HOME/prattle/data/"{$key,$other}{.bin.abcdef.tmp,.idx}
+exec 9>"$XDG_CACHE_HOME/prattle/data/$other.lock"; flock 9
 out=$(p cache clear)
 has "all are removed" "[1 model removed" "$out"
 has "the texts, too" "[1 encoded text removed, 0.0 MB]" "$out"
-is "with their files, and no others" mine.txt "$(ls -A "$XDG_CACHE_HOME/prattle/data")"
+is "with their files, and no others" "$other.bin.abcdef.tmp $other.idx $other.lock mine.txt" "$(ls -A "$XDG_CACHE_HOME/prattle/data" | xargs)"
+exec 9>&-
+p cache clear >/dev/null
+is "  nobody's any more, they go" mine.txt "$(ls -A "$XDG_CACHE_HOME/prattle/data")"
 is "training encodes them again" "$trained" "$(train)"
 finish

@@ -51,14 +51,18 @@ static bool is_there(int folder, const char *name, const char *ending)
 /* ---- what killed processes left ---- */
 
 /* "<key>.bin.XXXXXX.tmp" and the like, or a set without its sum, of somebody who was killed. */
+static bool is_of_no_set(int folder, const char *name)
+{
+    const char *ending = name_ending(name);
+    const bool half = (strcmp(ending, ".bin") == 0 || strcmp(ending, ".idx") == 0) &&
+                      !is_there(folder, name, ".sha256");
+    return half || fnmatch(".*.??????.tmp", ending, 0) == 0;
+}
+
 static bool is_stale_file(int folder, const char *name)
 {
     struct stat st;
-    const char *ending = name_ending(name);
-    bool half = (strcmp(ending, ".bin") == 0 || strcmp(ending, ".idx") == 0) &&
-                !is_there(folder, name, ".sha256");
-    return (half || fnmatch(".*.??????.tmp", ending, 0) == 0) &&
-           fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+    return is_of_no_set(folder, name) && fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
            st.st_mtim.tv_sec < time(NULL) - STALE_S;
 }
 
@@ -89,31 +93,40 @@ void text_cache_count(struct text_cache_amount *out, const char *folder)
     folder_entry_close(dir);
 }
 
+static int remove_file(struct text_cache_amount *removed, int folder, const char *name)
+{
+    struct stat st;
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return 0;
+    if (unlinkat(folder, name, 0) == 0)
+        removed->bytes += (uint64_t)st.st_size;
+    else if (errno != ENOENT)
+        return file_fails("remove", name);
+    return 0;
+}
+
 /* The sum first: without it there is no set. */
 static int remove_set(struct text_cache_amount *removed, int folder, const char *name)
 {
     char one[NAME_BYTES];
+    int rc = 0;
     removed->sets++;
-    for (int i = 0; i < N_ENDINGS; i++) {
-        struct stat st;
-        if (fstatat(folder, name_in_set(one, name, endings[i]), &st, AT_SYMLINK_NOFOLLOW) != 0)
-            continue;
-        if (unlinkat(folder, one, 0) == 0)
-            removed->bytes += (uint64_t)st.st_size;
-        else if (errno != ENOENT)
-            return file_fails("remove", one);
-    }
-    return 0;
+    for (int i = 0; i < N_ENDINGS && rc == 0; i++)
+        rc = remove_file(removed, folder, name_in_set(one, name, endings[i]));
+    return rc;
 }
 
-/* With the lock of those that encode it; one that a process has stays. */
+/* A set, or a file of none, with the lock of those that encode it; one that a process has stays. */
 static int remove_unlocked(struct text_cache_amount *removed, const char *path, int folder,
                            const char *name)
 {
+    const bool set = strcmp(name_ending(name), ".sha256") == 0;
     char lock_name[NAME_BYTES];
     char *lock = file_join(path, name_in_set(lock_name, name, ".lock"));
     const int fd = lock == NULL ? -1 : file_lock_take(lock, 0666);
-    const int rc = lock == NULL ? ERR_NOMEM : fd >= 0 ? remove_set(removed, folder, name) : 0;
+    int rc = lock == NULL ? ERR_NOMEM : 0;
+    if (fd >= 0)
+        rc = set ? remove_set(removed, folder, name) : remove_file(removed, folder, name);
     if (fd >= 0) {
         unlink(lock);
         close(fd);
@@ -129,7 +142,7 @@ int text_cache_clear(struct text_cache_amount *removed, const char *folder)
     text_cache_sweep(folder);
     DIR *dir = opendir(folder);
     for (const char *name; rc == 0 && (name = folder_entry_next(dir)) != NULL;)
-        if (strcmp(name_ending(name), ".sha256") == 0)
+        if (strcmp(name_ending(name), ".sha256") == 0 || is_of_no_set(dirfd(dir), name))
             rc = remove_unlocked(removed, folder, dirfd(dir), name);
     folder_entry_close(dir);
     return rc;

@@ -13,8 +13,8 @@ struct text_cache_amount {
 char *text_cache_folder(void);
 /* None where there is no such folder. */
 void text_cache_count(struct text_cache_amount *out, const char *folder);
-/* Delete all sets but those that a process is encoding now. *removed: what was deleted. A run that
- * has one open keeps it. ERR_IO. */
+/* Delete all sets, and what killed processes left, but what a process is encoding now. *removed:
+ * what was deleted. A run that has one open keeps it. ERR_IO. */
 int text_cache_clear(struct text_cache_amount *removed, const char *folder);
 /* Delete what killed processes left: files of sets that are not whole, which nobody has written to
  * for a day, and locks that nobody has. */

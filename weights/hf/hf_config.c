@@ -181,7 +181,7 @@ static int read_object(struct config *c, const json_t *o)
 int hf_config_parse(struct config *c, const char *text, size_t n)
 {
     json_t *o = NULL;
-    int rc = json_read_text(&o, text, n);
+    int rc = json_read_any_numbers(&o, text, n);
     struct config read;
     config_init(&read);
     if (rc == 0)

@@ -31,7 +31,8 @@ void vocab_skip_bom(const char **text, size_t *n)
 int vocab_parse_object(json_t **out, const char *file, const char *text, size_t n)
 {
     vocab_skip_bom(&text, &n);
-    int rc = json_read_text(out, text, n);
+    /* transformers writes a model_max_length of 10^30. */
+    int rc = json_read_any_numbers(out, text, n);
     if (rc != 0)
         return rc == ERR_NOMEM ? rc : err_set(rc, "%s is %s", file, err_text());
     if (!json_is_object(*out))

@@ -34,7 +34,7 @@ struct shape {
     int m, n, k;
     double times;
 };
-enum { WAYS = 3, MATRICES = 5, TRIES = 3, MOST_RUNS = 256, LOOK_ROWS = 1024 };
+enum { WAYS = 3, MATRICES = 5, TRIES = 3, MOST_RUNS = 256, LOOK_ROWS = 1024, LOOK_COLS = 4096 };
 static const double SMALL_OPS = 5e7; /* of a product that is run more than once a try */
 static const double LOOK_S = 0.1;    /* of tries after which a look has seen enough */
 
@@ -171,6 +171,10 @@ static double measure_engine(enum product_engine engine, const struct config *c,
     int n = list_products(p, c, rows, loss_rows);
     double result = 0;
     for (int i = 0; i < n; i++) {
+        if (most_s < INFINITY) { /* of larger ones the speed is the same */
+            p[i].n = p[i].n < LOOK_COLS ? p[i].n : LOOK_COLS;
+            p[i].k = p[i].k < LOOK_COLS ? p[i].k : LOOK_COLS;
+        }
         j.size_a = larger_size(j.size_a, p[i].m, p[i].k);
         j.size_b = larger_size(j.size_b, p[i].k, p[i].n);
         j.size_c = larger_size(j.size_c, p[i].m, p[i].n);

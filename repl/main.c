@@ -4,6 +4,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "model/base/thread.h"
 #include "repl/session/batch_lines.h"
 #include "repl/commands/commands.h"
 #include "repl/commands/other_words.h"
@@ -24,6 +25,7 @@
 #include "weights/find.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
@@ -209,15 +211,27 @@ static int finish_output(void)
     return ERR_IO;
 }
 
+/* A standard file that is closed stays one that cannot be used, but the program's own files are not
+ * opened in its place, where lines and errors would go into them. */
+static void hold_standard_files(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
     struct repl r;
     char said[1024];
+    hold_standard_files();
     choose_locale();
     signals_install();
     commands_use(command_table);
     hint_place(works_in_shell);
     int rc = repl_init(&r);
+    if (rc == 0)
+        rc = thread_stacks();
     if (rc == 0)
         rc = run_command_line(&r, argv + 1, argc - 1);
     snprintf(said, sizeof said, "%s", rc == 0 ? "" : err_text());

@@ -7,4 +7,8 @@
  * them, and a limit on files becomes an error of the call. ERR_NOMEM: there can be no more. */
 int thread_start(pthread_t *thread, void *(*act)(void *arg), void *arg);
 
+/* At the beginning: let this thread's stack and those of threads to come be large enough, whatever
+ * `ulimit -s` says. ERR_NOMEM: the limit of this one's cannot be raised so far. */
+int thread_stacks(void);
+
 #endif

@@ -54,4 +54,16 @@ mkdir "$TMPDIR/limit"
 is "a limit on the size of files is an error of writing" "1 cannot write $TMPDIR/limit/x.gguf: File too large" \
     "$(ulimit -f 20; said=$("$PRATTLE" convert $MODEL "$TMPDIR/limit/x.gguf" 2>&1); echo "$? ${said#prattle: }")"
 is "  which leaves nothing" "" "$(ls "$TMPDIR/limit")"
+# A standard file that is closed stays closed: no file of the program's own is opened in its place.
+seq 1 200 >"$TMPDIR/closed.txt"
+is "without standard output there are no answers" "1 cannot write to standard output: Bad file descriptor" \
+    "$(said=$("$PRATTLE" $MODEL -n 4 -p abc 2>&1 >&-); echo "$? $said")"
+is "nor prompts without standard input" "1 cannot read the prompts: Bad file descriptor" \
+    "$(said=$("$PRATTLE" $MODEL -n 4 2>&1 <&-); echo "$? $said")"
+"$PRATTLE" train finetune init=$MODEL data="$TMPDIR/closed.txt" steps=3 sequence_length=32 eval_every=0 folder="$TMPDIR/closed" <&- >&- 2>&-
+is "a run's lock has the number of a process" "" "$(tr -d '0-9\n' <"$TMPDIR/closed/lock")"
+# Stacks.
+is "a small stack is no obstacle where it may grow" 0 "$(ulimit -S -s 200; "$PRATTLE" $MODEL -n 4 -p abc >/dev/null; echo $?)"
+is "and said where it may not" "1 the stack may have 200 KB (\`ulimit -s\`), and the program needs 1024 KB" \
+    "$(ulimit -s 200; said=$("$PRATTLE" $MODEL -n 4 -p abc 2>&1); echo "$? $said")"
 finish

@@ -223,7 +223,7 @@ static int print_table(const struct repl *r, const struct sides *s)
                               s->n == 2 ? SIDES_AND_P : 0, term_width(stdout) - 1, &out, &fit)
                   : table_format(&t, format, &out);
     if (rc == 0)
-        fwrite(buf_text(&out), 1, out.n, stdout);
+        term_put(stdout, &out);
     if (rc == 0 && format == TABLE_TEXT)
         say_medians(s, named);
     table_release(&t);

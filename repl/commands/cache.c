@@ -59,7 +59,7 @@ static int print_entries(const struct panel_list *l)
                  ? table_fit(&t, SPARE_COLUMNS, 1 << USED, term_width(stdout) - 1, &out, &fit)
                  : table_format(&t, TABLE_TEXT, &out);
     if (rc == 0)
-        fwrite(buf_text(&out), 1, out.n, stdout);
+        term_put(stdout, &out);
     buf_release(&out);
     table_release(&t);
     return rc;

@@ -265,7 +265,7 @@ static void say_none(const struct call *c, size_t all)
 static void show_page(const struct buf *text, bool shell)
 {
     if (shell)
-        fwrite(buf_text(text), 1, text->n, stdout);
+        term_put(stdout, text);
     else
         pager_show(buf_text(text), text->n);
 }

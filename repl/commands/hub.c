@@ -32,13 +32,14 @@ static const char *size_text(char out[32], uint64_t bytes)
 
 static int add_row(struct table *t, const struct cached *c, bool for_program)
 {
-    char size[32], when[32] = "";
+    char size[32], when[32] = "", shown[1024];
     struct tm tm;
     int rc = table_row(t);
     if (c->used != 0 && localtime_r(&c->used, &tm) != NULL)
         strftime(when, sizeof when, "%Y-%m-%d %H:%M", &tm);
     if (rc == 0)
-        rc = table_cell(t, NAME, "%s", c->name);
+        rc = table_cell(t, NAME, "%s",
+                        for_program ? c->name : file_show(shown, sizeof shown, c->name));
     if (rc == 0)
         rc = for_program ? table_cell(t, SIZE, "%" PRIu64, c->bytes)
                          : table_cell(t, SIZE, "%s", size_text(size, c->bytes));
@@ -73,7 +74,7 @@ static int print_list(const struct repl *r, const struct cached_list *l)
     if (rc == 0 && format == TABLE_TEXT)
         term_print(stdout, buf_text(&out));
     else if (rc == 0)
-        fwrite(buf_text(&out), 1, out.n, stdout);
+        term_put(stdout, &out);
     if (rc == 0 && fit != TABLE_WHOLE)
         wrap_say(stdout, term_dim(stdout),
                  "wider terminals and `--format csv` also show last use and revisions");

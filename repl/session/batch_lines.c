@@ -158,7 +158,11 @@ static int escape_text(struct buf *out, const char *text, size_t n)
 
 static int write_stdout(struct lines *l, const struct buf *b)
 {
-    if (fwrite(b->data, 1, b->n, stdout) == b->n && fflush(stdout) == 0)
+    if (l->settings->batch.jsonl)
+        term_put(stdout, b);
+    else
+        fwrite(b->data, 1, b->n, stdout);
+    if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
     l->closed = errno == EPIPE;
     return err_errno("cannot write the answers");

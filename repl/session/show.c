@@ -226,7 +226,7 @@ static void show_object(const struct showing *w, const struct answer *answers, i
     struct buf line = {0};
     if (json_line_answer(&line, (struct json_asked){w->typed, w->n_typed, NULL}, w->settings,
                          w->settings->sampler.draw, answers, n, w->scores) == 0)
-        fwrite(line.data, 1, line.n, stdout);
+        term_put(stdout, &line);
     buf_release(&line);
 }
 

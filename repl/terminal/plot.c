@@ -203,7 +203,7 @@ static int add_title(struct buf *out, const struct picture *p, const struct plot
         if (n_series > 1 && (rc = add_sign(&plain, s, p->utf8)) == 0)
             rc = buf_char(&plain, ' ');
         if (rc == 0)
-            rc = buf_str(&plain, series[s].name);
+            rc = term_visible(&plain, series[s].name, strlen(series[s].name));
         const char *value = number_text(number, last, 5);
         const int columns = term_columns(buf_text(&plain), plain.n) + 1 + (int)strlen(value);
         const bool breaks = at > indent && at + (int)strlen(GAP) + columns > p->width;

@@ -5,6 +5,7 @@
 #include "model/base/child.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
+#include "repl/terminal/term.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,9 +15,13 @@ enum { FEW_POINTS = 40 };
 /* A gnuplot string: single quotes, doubled inside. */
 static int add_quoted(struct buf *b, const char *s)
 {
-    int rc = buf_char(b, '\'');
-    for (; *s != '\0' && rc == 0; s++)
-        rc = *s == '\'' ? buf_str(b, "''") : buf_char(b, *s == '\n' ? ' ' : *s);
+    struct buf safe = {0};
+    int rc = term_visible(&safe, s, strlen(s));
+    if (rc == 0)
+        rc = buf_char(b, '\'');
+    for (const char *p = buf_text(&safe); *p != '\0' && rc == 0; p++)
+        rc = *p == '\'' ? buf_str(b, "''") : buf_char(b, *p == '\n' ? ' ' : *p);
+    buf_release(&safe);
     return rc == 0 ? buf_char(b, '\'') : rc;
 }
 

@@ -217,6 +217,16 @@ void term_print(FILE *f, const char *text)
     buf_release(&safe);
 }
 
+void term_put(FILE *f, const struct buf *text)
+{
+    struct buf safe = {0};
+    if (!term_is(f))
+        fwrite(buf_text(text), 1, text->n, f);
+    else if (term_visible(&safe, buf_text(text), text->n) == 0)
+        fwrite(buf_text(&safe), 1, safe.n, f);
+    buf_release(&safe);
+}
+
 void term_write(const char *bytes, size_t n)
 {
     fflush(stdout);

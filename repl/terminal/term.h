@@ -59,6 +59,8 @@ size_t term_last_words(const char *text, size_t n, int columns);
 
 /* Print text, made visible. */
 void term_print(FILE *f, const char *text);
+/* Print what is for programs: its bytes as they are, but to a terminal made visible. */
+void term_put(FILE *f, const struct buf *text);
 /* Bytes to standard output, a terminal. What a signal cuts short goes on, as stdio does not: Ctrl-C
  * loses no text of a slow terminal. SIGTERM and SIGHUP end it. */
 void term_write(const char *bytes, size_t n);

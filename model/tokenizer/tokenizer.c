@@ -5,9 +5,11 @@
 #include "model/base/mem.h"
 #include "model/tokenizer/byte_text.h"
 #include "model/tokenizer/pretokenize.h"
+#include "model/tokenizer/token_order.h"
 #include "model/tokenizer/token_table.h"
 #include "model/tokenizer/word_cache.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <utf8proc.h>
 
@@ -16,6 +18,7 @@ struct tokenizer {
     token_id eos;
     bool add_prefix_space;
     struct piece_vocab pieces; /* file: owned; without a list. encode NULL: byte-level BPE */
+    _Atomic(struct token_order *) order; /* NULL until somebody asks for it */
 };
 
 int tokenizer_new(struct tokenizer **out, const struct vocab *v)
@@ -62,16 +65,43 @@ size_t tokenizer_memory(const struct tokenizer *t)
     return sizeof *t + token_table_bytes(&t->table) + t->pieces.n_file;
 }
 
+static void free_order(struct token_order *o)
+{
+    if (o != NULL)
+        token_order_release(o);
+    mem_free(o);
+}
+
 void tokenizer_free(struct tokenizer *t)
 {
     if (t == NULL)
         return;
     token_table_release(&t->table);
+    free_order(atomic_load(&t->order));
     if (t->pieces.encode != NULL) {
         t->pieces.close(t->pieces.user);
         mem_free((char *)t->pieces.file);
     }
     mem_free(t);
+}
+
+/* Of two that ask at the same time for the first time one's work is lost. */
+int tokenizer_order(const struct tokenizer *t, const struct token_order **out)
+{
+    struct tokenizer *own = (struct tokenizer *)t; /* what it holds for later is no part of it */
+    struct token_order *made, *held = NULL;
+    if ((*out = atomic_load(&own->order)) != NULL)
+        return 0;
+    if ((made = mem_alloc(sizeof *made)) == NULL)
+        return ERR_NOMEM;
+    int rc = token_order_init(made, &t->table);
+    if (rc == 0 && atomic_compare_exchange_strong(&own->order, &held, made)) {
+        *out = made;
+        return 0;
+    }
+    free_order(made);
+    *out = held;
+    return rc;
 }
 
 enum { AHEAD = 16 };

@@ -61,6 +61,11 @@ int tokenizer_decode(const struct tokenizer *t, struct buf *out, const token_id 
 /* The bytes of one token, borrowed; NULL and *n = 0: a hole, or an id out of range. */
 const char *tokenizer_bytes(const struct tokenizer *t, token_id id, size_t *n);
 
+struct token_order;
+/* Its tokens in the order of their bytes (token_order.h): sorted when first asked for, by any
+ * thread, and the tokenizer's. ERR_NOMEM. */
+int tokenizer_order(const struct tokenizer *t, const struct token_order **out);
+
 /* Whether both encode and decode all texts alike: the same tokens, merges and special tokens.
  * Either may be NULL, none, which is like no other. */
 bool tokenizer_same(const struct tokenizer *a, const struct tokenizer *b);

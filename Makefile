@@ -45,7 +45,7 @@ PARTS   := $(if $(shell pkg-config --exists sentencepiece 2>/dev/null && command
 ROOMS   := model/base model/kernels model/tokenizer model \
            weights/tensors weights/bundled weights/torch weights/sentencepiece weights/hf weights/foreign weights/llmc \
            weights/gguf weights/hub weights kvcache \
-           sampling/chain sampling/text sampling/search sampling \
+           sampling/schema sampling/grammar sampling/chain sampling/text sampling/search sampling \
            train/data train/prepare train/optim train/step train/parallel train/eval train/config train/run \
            repl/terminal repl/settings repl/session repl/bench repl/commands repl
 MPI_SOURCE := train/parallel/mpi_transport.c

@@ -95,8 +95,8 @@ static void draw_token(struct decode_slot *s, const float *logits, struct token_
     }
     *event = (struct token_event){
         .ended = true, .token = sampler_pick(s->sampler, logits, ids->data, ids->n, s->n_new)};
-    if (stop_tokens_has(&s->stop_tokens, event->token.id)) {
-        event->finish = FINISH_STOP_TOKEN;
+    if (event->token.id == TOKEN_NONE || stop_tokens_has(&s->stop_tokens, event->token.id)) {
+        event->finish = event->token.id == TOKEN_NONE ? FINISH_GRAMMAR : FINISH_STOP_TOKEN;
         return;
     }
     ids->data[ids->n++] = event->token.id;

@@ -161,7 +161,7 @@ static int prepare_tools(struct slots *s, struct slot *slot, const struct sample
             return rc;
         slot->kept = own;
     }
-    sampler_reset(slot->sampler, sample->draw);
+    sampler_reset(slot->sampler, sample->draw, sample->held_space);
     sampler_want_logprobs(slot->sampler, s->listener->callbacks.want_logprobs);
     stream_reset(&slot->speller.stream, sample->held_space);
     return 0;
@@ -327,7 +327,8 @@ static void take_event(void *user, const struct token_event *event)
     struct slots *s = user;
     struct slot *slot = &s->list[event->slot];
     struct answer *answer = slot->sample.answer;
-    bool in_answer = event->rc == 0 && !(event->ended && event->finish == FINISH_STOP_TOKEN);
+    bool in_answer = event->rc == 0 && event->token.id != TOKEN_NONE &&
+                     !(event->ended && event->finish == FINISH_STOP_TOKEN);
     const float *logprob = s->listener->callbacks.want_logprobs ? &event->token.logprob : NULL;
     int rc = in_answer ? answer_add(answer, event->token.id, logprob) : 0;
     if (rc == 0 && in_answer)

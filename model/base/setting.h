@@ -36,6 +36,7 @@ struct setting {
     bool in_session;   /* saved in session files, as those of lines are */
     bool draws;        /* selects which draw an answer is */
     bool pairs;        /* may be written as an object of names and values */
+    bool json;         /* a text that may be written as an object, which is its JSON */
     bool texts;        /* several, which commas divide; one alone may have commas in JSON */
     bool paths;        /* a text of paths */
     int holds_from;    /* when a change takes effect, as the table's owner numbers it */

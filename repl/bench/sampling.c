@@ -19,7 +19,7 @@ static int time_draw(struct bench *b, const struct sampler_config *config, const
     int rc = sampler_new(&s, config, m->config.n_vocab, m->config.n_ctx, m->tokenizer, &stop);
     if (rc != 0)
         return rc;
-    sampler_reset(s, 0);
+    sampler_reset(s, 0, false);
     double start = clock_s();
     for (int i = 0; i < SLICES; i++)
         sampler_pick(s, logits, text->data, text->n, i);

@@ -33,7 +33,6 @@ static void offer_settings(struct completion *out)
             completion_add(out, o->name);
 }
 
-/* Whether the option is the command's, or of the group of settings that is named after it. */
 /* Whether the command's help has the option in it. */
 static bool help_names(const struct command *c, const char *option)
 {
@@ -48,9 +47,9 @@ static bool is_own_option(const struct command *c, const struct setting *o)
 {
     char name[64];
     option_dashed(name, sizeof name, o->name);
-    return o->call_only ? command_takes(c, o->name)
-                        : strncasecmp(o->group, c->name, strlen(c->name)) == 0 ||
-                              help_names(c, name);
+    return o->call_only
+               ? command_takes(c, o->name)
+               : strncasecmp(o->group, c->name, strlen(c->name)) == 0 || help_names(c, name);
 }
 
 /* Of a command that has its own, all others only once their first letter is there. */

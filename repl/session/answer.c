@@ -16,6 +16,7 @@
 #include "sampling/generate.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* The text goes on from what was shown: ids that a stop string hid go, and one that it cut is read
  * again up to there. */
@@ -264,12 +265,36 @@ static void advance_draw(const struct repl *r, struct sampler_config *c)
         c->position = last->n_drawn;
 }
 
-/* Behind a stop token there is only what has nothing to do with the text. */
-static bool text_has_ended(const struct repl *r)
+static bool same_grammar(const struct sampler_config *a, const struct sampler_config *b)
+{
+    return a->grammar != NULL && b->grammar != NULL && strcmp(a->grammar, b->grammar) == 0;
+}
+
+/* The grammar of an answer that goes on has read what there is of it. */
+static void continue_grammar(struct sampler_config *c, const struct turn *last,
+                             const struct ids *text)
+{
+    const struct sampler_config *was = &last->settings.sampler;
+    if (!same_grammar(c, was) || last->prompt.n > 0 || last->n_prompt > text->n)
+        return;
+    c->grammar_read.n = was->grammar_read.n + (int)(text->n - last->n_prompt);
+    c->grammar_read.skip_space =
+        was->grammar_read.n > 0 ? was->grammar_read.skip_space : last->held_space;
+}
+
+/* Behind a stop token there is only what has nothing to do with the text, and behind the end of a
+ * grammar nothing. */
+static int refuse_ended(const struct repl *r)
 {
     const struct sampler_config *c = &r->options.settings.sampler;
-    return r->n_turns > 0 && r->turns[r->n_turns - 1].ended && !c->ignore_eos &&
-           c->min_new_tokens == 0;
+    const struct turn *last = r->n_turns > 0 ? &r->turns[r->n_turns - 1] : NULL;
+    if (last != NULL && last->ended_by_grammar && same_grammar(c, &last->settings.sampler))
+        return err_set(ERR_MISSING, "by its grammar the text ends here: `:reset grammar` lets "
+                                    ":continue go on, :regen samples another answer");
+    if (last != NULL && last->ended && !c->ignore_eos && c->min_new_tokens == 0)
+        return err_set(ERR_MISSING, "the text has ended with a stop token: `:set ignore_eos on` "
+                                    "lets :continue go on, :regen samples another answer");
+    return 0;
 }
 
 int answer_continue(struct repl *r)
@@ -278,12 +303,9 @@ int answer_continue(struct repl *r)
     struct prompt p;
     if (r->sequence.ids.n == 0)
         return err_set(ERR_MISSING, "there is no text to continue yet; type a prompt");
-    if (text_has_ended(r))
-        return err_set(ERR_MISSING, "the text has ended with a stop token: `:set ignore_eos on` "
-                                    "lets :continue go on, :regen samples another answer");
     const struct generate_config *g = &r->options.settings.generate;
-    int rc = repl_ready(r, generate_texts(g, &r->options.settings.sampler));
-    if (rc != 0)
+    int rc = refuse_ended(r);
+    if (rc != 0 || (rc = repl_ready(r, generate_texts(g, &r->options.settings.sampler))) != 0)
         return rc;
     if (g->on_full == ON_FULL_STOP && kvcache_text_room(&r->engine.cache, r->sequence.ids.n) == 0)
         return err_set(ERR_FULL,
@@ -293,6 +315,8 @@ int answer_continue(struct repl *r)
     rc = begin_turn(r, &t, &p, true);
     if (rc == 0) {
         advance_draw(r, &t->settings.sampler);
+        if (r->n_turns > 1)
+            continue_grammar(&t->settings.sampler, t - 1, &r->sequence.ids);
         p.held_space = r->held_space;
     }
     return finish_turn(r, t, &p, rc, NULL, 0);
@@ -318,6 +342,8 @@ static int copy_settings(struct settings *fresh, const struct settings *now, con
         fresh->sampler.draw = last->draw + t->settings.generate.num_return_sequences;
         fresh->sampler.position = last->position;
     }
+    if (rc == 0 && same_grammar(&fresh->sampler, last))
+        fresh->sampler.grammar_read = last->grammar_read;
     return rc;
 }
 

@@ -178,8 +178,10 @@ int explain(struct explanation *out, struct engine *e, const struct explained *t
     int rc = out->list == NULL || out->others == NULL || replay.logits == NULL ? ERR_NOMEM : 0;
     if (rc == 0)
         rc = new_sampler(&replay.sampler, by, s, e->model);
-    if (rc == 0)
+    if (rc == 0) {
+        sampler_reset(replay.sampler, by->config.draw, text->held_space);
         rc = replay_text(&replay, e, p);
+    }
     sampler_free(replay.sampler);
     mem_free(replay.logits);
     if (rc != 0)
@@ -220,6 +222,7 @@ int explain_next(struct alternative *out, int max, float *logits, const struct m
     int rc = new_sampler(&sampler, by, s, m);
     if (rc != 0)
         return rc;
+    sampler_reset(sampler, by->config.draw, held_space);
     if (held_space)
         prompt_mask_logits(m, logits);
     int n = sampler_explain(sampler, logits, text->data, text->n, 0, 0, &none, out, max);

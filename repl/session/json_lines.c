@@ -146,8 +146,10 @@ static int take_value(struct buf *text, const struct setting *row, json_t *value
     if (row->pairs && json_is_array(value) && json_is_array(json_array_get(value, 0)))
         return err_set(ERR_FORMAT, "must be an object, as {\"65\": -100}");
     if ((row->type != SETTING_STRING && json_is_array(value)) ||
-        (!row->pairs && json_is_object(value)))
+        (!row->pairs && !row->json && json_is_object(value)))
         return err_set(ERR_FORMAT, "must be a text, a number, true or false");
+    if (row->json && json_is_object(value))
+        return json_print(text, value, 0);
     if ((is_number(row) || row->pairs) && json_is_boolean(value)) /* an error says what was given */
         return buf_str(text, json_is_true(value) ? "true" : "false");
     return row->texts && json_is_string(value) ? put_word(text, value) : put_value(text, value);
@@ -262,7 +264,7 @@ int json_line_prompt(struct json_prompt *out, const char *line, size_t n, struct
     *out = (struct json_prompt){0};
     json_t *root = NULL;
     size_t blank = 0;
-    while (blank < n && strchr(" \t\r\n", line[blank]) != NULL)
+    while (blank < n && line[blank] != '\0' && strchr(" \t\r\n", line[blank]) != NULL)
         blank++;
     int rc = blank == n ? err_set(ERR_FORMAT, "the line is empty") : json_read_line(&root, line, n);
     if (rc == 0 && !json_is_object(root))
@@ -361,8 +363,8 @@ static void put_prompt(json_t *object, const struct line_scores *l)
                             extend_token_list(list_with_null(), s, l->tokenizer));
 }
 
-/* Answer i of the line; draw -1: not drawn. */
-static void put_answer(json_t *object, const struct answer *a, int64_t draw,
+/* Answer i of the line; draw -1: not drawn; searched: by beams, and so it has a score. */
+static void put_answer(json_t *object, const struct answer *a, int64_t draw, bool searched,
                        const struct line_scores *l, int i)
 {
     json_object_set_new(object, "text", json_of_text(buf_text(&a->text), a->text.n));
@@ -376,6 +378,8 @@ static void put_answer(json_t *object, const struct answer *a, int64_t draw,
     json_object_set_new(object, "finish_reason", json_string(finish_name(a->finish)));
     if (draw >= 0)
         json_object_set_new(object, "draw", json_integer(draw));
+    if (searched)
+        json_object_set_new(object, "score", real_value(a->score));
 }
 
 /* ---- lines ---- */
@@ -406,15 +410,13 @@ static json_t *asked_object(struct json_asked asked)
     return object;
 }
 
-static json_t *list_answers(const struct answer *answers, int n, int64_t draw,
+static json_t *list_answers(const struct answer *answers, int n, int64_t draw, bool searched,
                             const struct line_scores *l)
 {
     json_t *list = json_array();
     for (int i = 0; i < n; i++) {
         json_t *one = json_object();
-        put_answer(one, &answers[i], draw < 0 ? draw : draw + i, l, i);
-        if (answers[i].score != 0)
-            json_object_set_new(one, "score", real_value(answers[i].score));
+        put_answer(one, &answers[i], draw < 0 ? draw : draw + i, searched, l, i);
         json_array_append_new(list, one);
     }
     return list;
@@ -430,15 +432,16 @@ int json_line_answer(struct buf *out, struct json_asked asked, const struct sett
                      const struct line_scores *scores)
 {
     json_t *object = asked_object(asked);
-    const bool drawn = json_is_drawn(s);
+    const bool drawn = json_is_drawn(s), searched = s->generate.num_beams > 1;
     if (!drawn)
         draw = -1;
     if (scores != NULL && scores->echo)
         put_prompt(object, scores);
     if (n_answers == 1)
-        put_answer(object, answers, draw, scores, 0);
+        put_answer(object, answers, draw, searched, scores, 0);
     else
-        json_object_set_new(object, "answers", list_answers(answers, n_answers, draw, scores));
+        json_object_set_new(object, "answers",
+                            list_answers(answers, n_answers, draw, searched, scores));
     json_object_set_new(object, "logprobs_of", json_string("model"));
     return put_line(out, asked.id, object, drawn ? &s->sampler.seed : NULL);
 }

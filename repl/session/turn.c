@@ -56,6 +56,7 @@ int turn_take_answers(struct turn *t, const struct answer *answers, int n)
     if (t->answers == NULL)
         return ERR_NOMEM;
     t->ended = answers[0].finish == FINISH_STOP_TOKEN;
+    t->ended_by_grammar = answers[0].finish == FINISH_GRAMMAR;
     t->n_answers = n;
     int rc = 0;
     for (int i = 0; i < n && rc == 0; i++)
@@ -74,6 +75,8 @@ static const long long MOST_DRAWN = 1LL << 52;
 /* Ids that are not in the text, "# prompt: 5 17", as many as a session's settings have room for. */
 #define PROMPT_LINE "# prompt:"
 #define DRAWN_LINE "# drawn:"
+/* What of the prompt its grammar had read, if anything. */
+#define GRAMMAR_LINE "# grammar read: %d space %d\n"
 enum { MOST_IDS = 60000 };
 
 static int format_ids(struct buf *out, const char *name, const struct ids *list)
@@ -171,12 +174,25 @@ int turn_format(const struct turn *t, const struct ids *text, const struct setti
     int rc = buf_printf(out, ANSWER_LINE, t->replaced.n > 0 ? (size_t)0 : t->n_before,
                         own ? (size_t)0 : t->n_prompt, text->n, (unsigned long long)c->seed,
                         (long long)c->draw, (long long)c->position, (long long)t->n_drawn,
-                        t->held_space, t->begun, t->ended);
+                        t->held_space, t->begun, t->ended_by_grammar ? 2 : t->ended);
     if (rc == 0 && own)
         rc = format_ids(out, PROMPT_LINE, &t->prompt);
     if (rc == 0 && own)
         rc = format_ids(out, DRAWN_LINE, &t->answers[0]);
+    if (rc == 0 && c->grammar_read.n > 0)
+        rc = buf_printf(out, GRAMMAR_LINE, c->grammar_read.n, c->grammar_read.skip_space);
     return rc == 0 ? format_settings(&t->settings, now, out) : rc;
+}
+
+static void parse_grammar(struct sampler_config *c, const char *lines, size_t n_prompt)
+{
+    int n, space;
+    const char *at = strstr(lines, "\n# grammar read:");
+    if (at != NULL && sscanf(at + 1, GRAMMAR_LINE, &n, &space) == 2 && n > 0 &&
+        (size_t)n <= n_prompt) {
+        c->grammar_read.n = n;
+        c->grammar_read.skip_space = space != 0;
+    }
 }
 
 /* The prompt, and the answer in *answer: behind `prompt` ids of the text, or by lines of their own,
@@ -204,7 +220,9 @@ bool turn_parse(struct turn *t, const char *settings, const struct ids *text, in
         n != text->n || prompt >= n || draw < 0 || draw > MOST_DRAWN || position < 0 ||
         position > MOST_DRAWN || drawn < 0 || drawn > MOST_DRAWN)
         return false;
-    struct answer answer = {.finish = ended ? FINISH_STOP_TOKEN : FINISH_LENGTH};
+    struct answer answer = {.finish = ended == 0   ? FINISH_LENGTH
+                                      : ended == 2 ? FINISH_GRAMMAR
+                                                   : FINISH_STOP_TOKEN};
     bool is = parse_parts(t, &answer.ids, settings, text, prompt, n_vocab);
     t->n_before = before;
     t->n_prompt = prompt > 0 ? prompt : t->prompt.n;
@@ -219,6 +237,7 @@ bool turn_parse(struct turn *t, const char *settings, const struct ids *text, in
     c->seed = seed;
     c->draw = draw;
     c->position = position;
+    parse_grammar(c, settings, t->n_prompt);
     return true;
 }
 

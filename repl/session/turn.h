@@ -19,7 +19,8 @@ struct turn {
     struct ids *answers;    /* [n_answers], what was drawn, without the stop token; the text
                                goes on from the first */
     int n_answers;
-    bool ended;               /* a stop token ended that one */
+    bool ended;               /* a stop token ended that one, */
+    bool ended_by_grammar;    /* or its grammar, which left no token */
     uint64_t version;         /* of the weights that they are from */
     bool slid;                /* the context was cut meanwhile */
     int64_t n_drawn;          /* as many numbers of the draw are used, the stop token's too */

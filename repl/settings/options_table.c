@@ -2,6 +2,7 @@
 
 #include "model/kernels/kernels.h"
 #include "model/kv_view.h"
+#include "sampling/grammar/source.h"
 #include "weights/bundled/bundled.h"
 
 #include <limits.h>
@@ -164,7 +165,7 @@ static const struct setting table[] = {
  .help = "DRY: tokens to look back; 0: none, -1: all"},
 {.group = "Penalties", .name = "dry_breakers", .texts = true, .also = "dry_sequence_breaker", .type = SETTING_STRING, .per_line = true, .offset = S(dry_breakers), .argument = "TEXT,...",
  .help = "DRY: texts that end a repeat, comma-separated",
- .more = "C escapes such as \\n are understood"},
+ .more = "Empty: none. C escapes such as \\n are understood"},
 {.group = "Penalties", .name = "no_repeat_ngram_size", .type = SETTING_INT, .per_line = true, .offset = S(no_repeat_ngram_size), .max = MANY, .argument = "N",
  .help = "never repeat a sequence of N tokens; 0: off"},
 {.group = "Penalties", .name = "logit_bias", .pairs = true, .type = SETTING_STRING, .per_line = true, .offset = S(logit_bias), .argument = "ID:X,...",
@@ -172,7 +173,10 @@ static const struct setting table[] = {
  .more = "In JSON lines an object: {\"257\": -2, \"13\": 1}"},
 {.group = "Penalties", .name = "bad_words", .texts = true, .type = SETTING_STRING, .per_line = true, .offset = S(bad_words), .argument = "TEXT,...",
  .help = "texts whose tokens are banned, comma-separated",
- .more = "Those that the tokenizer makes of each, with a blank before it and without; in other tokens its letters may still come. C escapes such as \\n are understood"},
+ .more = "Those that the tokenizer makes of each, with a space before it and without; in other tokens its letters may still come. C escapes such as \\n are understood"},
+{.group = "Penalties", .name = "grammar", .also = "grammar_file|json_schema|json_schema_file|guided_json|guided_grammar", .words = grammar_word, .type = SETTING_STRING, .json = true, .paths = true, .per_line = true, .offset = S(grammar), .argument = "json|FILE|TEXT",
+ .help = "what an answer must match: json, a schema or GBNF",
+ .more = "json: a JSON object. A JSON schema, {\"type\": ...}, as OpenAI's and llama.cpp's json_schema. GBNF, llama.cpp's notation, root ::= \"yes\" | \"no\". Or a file of either. An answer that max_new_tokens cuts off is the beginning of one that matches; :continue goes on with it"},
 
 {.group = "Search", .name = "num_return_sequences", .type = SETTING_INT, .per_line = true, .offset = G(num_return_sequences), .min = 1, .max = 512, .argument = "N",
  .help = "answers per prompt",
@@ -292,6 +296,8 @@ void settings_init(struct settings *s)
     sampler_config_init(&s->sampler);
     if (s->sampler.chain == NULL)
         s->sampler.chain = SAMPLER_CHAIN;
+    if (s->sampler.dry_breakers == NULL)
+        s->sampler.dry_breakers = SAMPLER_DRY_BREAKERS;
     eval_config_init(&s->eval);
     bpe_train_config_init(&s->call.bpe);
 }

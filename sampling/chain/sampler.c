@@ -13,6 +13,7 @@
 #include "sampling/chain/filters.h"
 #include "sampling/chain/mirostat.h"
 #include "sampling/chain/penalties.h"
+#include "sampling/grammar/follower.h"
 
 #include <float.h>
 #include <math.h>
@@ -41,6 +42,7 @@ struct sampler {
     struct biases biases;
     struct phrases bad_words;
     struct dry dry;
+    struct follower *grammar; /* NULL: none */
     struct mirostat mirostat;
     struct candidates candidates;
     int *count; /* [V] scratch of the penalties, zero between calls */
@@ -76,6 +78,8 @@ static bool is_stage_on(const struct sampler *s, enum stage stage)
         return s->bad_words.n > 0;
     case STAGE_MIN_NEW_TOKENS:
         return s->stop.n > 0 && (c->ignore_eos || c->min_new_tokens > 0);
+    case STAGE_GRAMMAR:
+        return s->grammar != NULL;
     case STAGE_TEMPERATURE:
         return c->temperature > 0 && (c->temperature != 1 || c->dynatemp_range > 0);
     case STAGE_TOP_K:
@@ -151,6 +155,17 @@ static int parse_words(struct sampler *s, const struct tokenizer *t)
     return rc;
 }
 
+static int start_grammar(struct sampler *s, const struct tokenizer *t)
+{
+    const char *text = s->config.grammar;
+    if (text == NULL || *text == '\0')
+        return 0;
+    if (t == NULL)
+        return err_set(ERR_UNSUPPORTED, "grammar needs a tokenizer, and this model has none");
+    return follower_new(&s->grammar, text, s->candidates.n_vocab, s->n_ctx, t, s->stop.ids,
+                        s->stop.n);
+}
+
 static void carve_sampler(struct sampler *s, struct arena *a, int n_vocab)
 {
     candidates_carve(&s->candidates, a, n_vocab);
@@ -175,13 +190,15 @@ void sampler_use(struct sampler *s, void *scratch)
 /* A stage that is not in the chain is off, and no other gives way to it. */
 static void switch_off_missing(struct sampler_config *c, const struct chain *chain)
 {
-    bool uniform = false, mirostat = false;
+    bool uniform = false, mirostat = false, grammar = false;
     for (int i = 0; i < chain->n; i++) {
+        grammar |= chain->stages[i] == STAGE_GRAMMAR;
         uniform |= chain->stages[i] == STAGE_TOPK_UNIFORM;
         mirostat |= chain->stages[i] == STAGE_MIROSTAT;
     }
     c->topk_uniform = c->topk_uniform && uniform;
     c->mirostat = mirostat ? c->mirostat : 0;
+    c->grammar = grammar ? c->grammar : NULL;
 }
 
 int sampler_new(struct sampler **out, const struct sampler_config *c, int n_vocab, int n_ctx,
@@ -211,14 +228,15 @@ int sampler_new(struct sampler **out, const struct sampler_config *c, int n_voca
     s->dry.base = c->dry_base;
     s->dry.allowed_length = c->dry_allowed_length;
     s->mirostat = (struct mirostat){s->config.mirostat, c->mirostat_tau, c->mirostat_eta, 0};
-    if ((rc = biases_parse(&s->biases, c->logit_bias, n_vocab)) || (rc = parse_words(s, t))) {
+    if ((rc = biases_parse(&s->biases, c->logit_bias, n_vocab)) || (rc = parse_words(s, t)) ||
+        (rc = start_grammar(s, t))) {
         sampler_free(s);
         return rc;
     }
     for (int i = 0; i < chain.n; i++)
         if (is_stage_on(s, chain.stages[i]))
             s->chain.stages[s->chain.n++] = chain.stages[i];
-    sampler_reset(s, c->draw);
+    sampler_reset(s, c->draw, false);
     *out = s;
     return 0;
 }
@@ -230,13 +248,22 @@ void sampler_free(struct sampler *s)
     biases_release(&s->biases);
     phrases_release(&s->bad_words);
     dry_release(&s->dry);
+    follower_free(s->grammar);
     mem_free(s);
 }
 
-void sampler_reset(struct sampler *s, int64_t draw)
+void sampler_reset(struct sampler *s, int64_t draw, bool skip_space)
 {
     s->config.draw = draw;
     mirostat_reset(&s->mirostat);
+    if (s->grammar != NULL)
+        follower_begin(s->grammar, s->config.grammar_read.n > 0 ? s->config.grammar_read.skip_space
+                                                                : skip_space);
+}
+
+bool sampler_may_end(const struct sampler *s)
+{
+    return s->grammar != NULL;
 }
 
 void sampler_want_logprobs(struct sampler *s, bool on)
@@ -253,6 +280,14 @@ static const token_id *newest_tokens(const struct sampler *s, const struct text_
     size_t most = window >= 0 && window < s->n_ctx ? (size_t)window : (size_t)s->n_ctx;
     *n = at->n_text < most ? at->n_text : most;
     return at->text + at->n_text - *n;
+}
+
+/* The answer, and what of the prompt it goes on from. */
+static void ban_ungrammatical(struct sampler *s, float *logit, const struct text_position *at)
+{
+    const size_t answer = (size_t)(at->n_new + s->config.grammar_read.n),
+                 n = answer < at->n_text ? answer : at->n_text;
+    follower_ban(s->grammar, logit, at->text + at->n_text - n, n);
 }
 
 /* A stage that changes logits because of the text; false if it is none. */
@@ -284,6 +319,9 @@ static bool adjust_logits(struct sampler *s, enum stage stage, float *logit,
     case STAGE_MIN_NEW_TOKENS:
         for (int i = 0; i < s->stop.n && (c->ignore_eos || at->n_new < c->min_new_tokens); i++)
             logit[s->stop.ids[i]] = -INFINITY;
+        return true;
+    case STAGE_GRAMMAR:
+        ban_ungrammatical(s, logit, at);
         return true;
     default:
         return false;
@@ -341,6 +379,7 @@ static void run_filter(struct sampler *s, enum stage stage, const struct text_po
     case STAGE_NO_REPEAT_NGRAM:
     case STAGE_BAD_WORDS:
     case STAGE_MIN_NEW_TOKENS:
+    case STAGE_GRAMMAR:
     case STAGE_COUNT:
         break;
     }
@@ -371,6 +410,8 @@ struct sampled sampler_pick(struct sampler *s, const float *logits, const token_
     struct sampled out = {.logprob = NAN};
     bool greedy = s->config.temperature == 0;
     if ((greedy && s->chain.n == 0) || !run_stages(s, logits, &at)) {
+        if (sampler_may_end(s))
+            return (struct sampled){.id = TOKEN_NONE, .logprob = NAN};
         out.id = (token_id)k->argmax(logits, (size_t)c->n_vocab);
     } else if (greedy) {
         out.id = (token_id)k->argmax(c->logit, (size_t)c->n_vocab);
@@ -423,6 +464,8 @@ static void chain_probabilities(struct sampler *s, const float *logits,
     struct candidates *c = &s->candidates;
     bool left = run_stages(s, logits, at);
     memset(c->key, 0, (size_t)c->n_vocab * sizeof *c->key);
+    if (!left && sampler_may_end(s))
+        return;
     if (!left)
         c->key[c->kernels->argmax(logits, (size_t)c->n_vocab)] = 1;
     else if (s->config.temperature == 0)

@@ -6,7 +6,7 @@
  * mirostat.h, with its source. The default order is that of transformers 4.46: first the stages
  * that change logits, then those that shape and cut the distribution:
  *
- *   logit_bias penalties dry no_repeat_ngram bad_words min_new_tokens
+ *   logit_bias penalties dry no_repeat_ngram bad_words min_new_tokens grammar
  *   temperature top_k top_p min_p typical_p top_n_sigma xtc topk_uniform mirostat
  *
  * A stage that is not in the order is off, whatever its setting. With temperature 0 the first row
@@ -47,14 +47,16 @@ struct sampler;
 
 /*
  * A sampler for n_vocab logits and texts of up to n_ctx tokens. Checks and parses c once; c's
- * strings are not needed afterwards. t NULL: bad_words is ERR_UNSUPPORTED, and DRY has no breakers.
- * stop: the tokens that end a text, NULL if none. ERR_RANGE names the setting; ERR_NOMEM.
+ * strings are not needed afterwards. t NULL: bad_words and grammar are ERR_UNSUPPORTED, and DRY has
+ * no breakers. stop: the tokens that end a text, NULL if none. ERR_RANGE names the setting;
+ * ERR_NOMEM.
  */
 int sampler_new(struct sampler **out, const struct sampler_config *c, int n_vocab, int n_ctx,
                 const struct tokenizer *t, const struct stop_tokens *stop);
 void sampler_free(struct sampler *s);
-/* Return to the state before the first token of draw number `draw` (Mirostat's mu). */
-void sampler_reset(struct sampler *s, int64_t draw);
+/* Return to the state before the first token of draw number `draw` (Mirostat's mu). skip_space: a
+ * space with which the answer begins is the prompt's, and not the grammar's. */
+void sampler_reset(struct sampler *s, int64_t draw, bool skip_space);
 
 struct sampled {
     token_id id;
@@ -64,7 +66,8 @@ struct sampled {
 /*
  * Draw the next token. logits [V] are not changed; a NaN counts as -inf. text [n_text]: all ids so
  * far, of which the last n_new were generated; the draw's position is position + n_new. If every
- * token was filtered out, the most likely one by the raw logits is taken. Called by one thread.
+ * token was filtered out, the most likely one by the raw logits is taken; with a grammar none, the
+ * id is TOKEN_NONE, and the answer ends. Called by one thread.
  */
 struct sampled sampler_pick(struct sampler *s, const float *logits, const token_id *text,
                             size_t n_text, int n_new);
@@ -97,5 +100,7 @@ void sampler_want_logprobs(struct sampler *s, bool on);
  */
 void sampler_adjust(struct sampler *s, float *scores, const token_id *text, size_t n_text,
                     int n_new);
+/* Whether there is a grammar, so that no token may be left. */
+bool sampler_may_end(const struct sampler *s);
 
 #endif

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/words.h"
 #include "sampling/chain/bias.h"
+#include "sampling/grammar/source.h"
 
 #include <float.h>
 #include <limits.h>
@@ -92,5 +93,12 @@ int sampler_config_check(const struct sampler_config *c)
         biases_release(&biases);
     if (rc == 0)
         rc = words_check("bad_words", c->bad_words);
-    return rc ? rc : words_check("dry_breakers", c->dry_breakers);
+    if (rc == 0)
+        rc = words_check("dry_breakers", c->dry_breakers);
+    if (rc == 0 && c->grammar != NULL && *c->grammar != '\0') {
+        struct grammar *grammar;
+        rc = grammar_load(&grammar, c->grammar);
+        grammar_free(grammar);
+    }
+    return rc;
 }

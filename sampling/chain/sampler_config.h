@@ -28,6 +28,7 @@ struct sampler_config {
     int no_repeat_ngram_size; /* 0 = off */
     char *logit_bias;         /* "id:bias,id:bias"; -inf bans a token */
     char *bad_words;          /* words, as model/base/words.h reads them */
+    char *grammar;            /* what an answer must match (sampling/grammar/source.h) */
     bool topk_uniform;        /* uniform among the top_k (all with top_k 0) */
     int min_new_tokens;       /* the stop tokens are banned before */
     bool ignore_eos;          /* the stop tokens are banned always */
@@ -35,6 +36,11 @@ struct sampler_config {
     int64_t draw;             /* which draw of the seed */
     int64_t position;         /* of an answer's first token in the draw: 0, or where the answer
                                  ended that this one goes on from; no setting */
+    struct {
+        int n;           /* ids at the end of the prompt that the grammar has read, since the answer
+                            goes on from there */
+        bool skip_space; /* of the first of them, as of an answer's (sampler_reset) */
+    } grammar_read;      /* no setting */
 };
 /* temperature 0.8, top_p 0.95. Strings are NULL, which means their defaults. */
 void sampler_config_init(struct sampler_config *c);

@@ -15,6 +15,7 @@ static const char *const names[] = {
     [STAGE_NO_REPEAT_NGRAM] = "no_repeat_ngram",
     [STAGE_BAD_WORDS] = "bad_words",
     [STAGE_MIN_NEW_TOKENS] = "min_new_tokens",
+    [STAGE_GRAMMAR] = "grammar",
     [STAGE_TEMPERATURE] = "temperature",
     [STAGE_TOP_K] = "top_k",
     [STAGE_TOP_P] = "top_p",

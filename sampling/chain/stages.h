@@ -4,8 +4,8 @@
 
 /* The default order. */
 #define SAMPLER_CHAIN                                                                              \
-    "logit_bias,penalties,dry,no_repeat_ngram,bad_words,min_new_tokens,temperature,top_k,top_p,"   \
-    "min_p,typical_p,top_n_sigma,xtc,topk_uniform,mirostat"
+    "logit_bias,penalties,dry,no_repeat_ngram,bad_words,min_new_tokens,grammar,temperature,"       \
+    "top_k,top_p,min_p,typical_p,top_n_sigma,xtc,topk_uniform,mirostat"
 
 enum stage {
     STAGE_LOGIT_BIAS,
@@ -13,7 +13,8 @@ enum stage {
     STAGE_DRY,
     STAGE_NO_REPEAT_NGRAM,
     STAGE_BAD_WORDS,
-    STAGE_MIN_NEW_TOKENS, /* the last that changes logits because of the text */
+    STAGE_MIN_NEW_TOKENS,
+    STAGE_GRAMMAR, /* the last that changes logits because of the text */
     STAGE_TEMPERATURE,
     STAGE_TOP_K,
     STAGE_TOP_P,

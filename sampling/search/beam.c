@@ -28,9 +28,9 @@ struct hypothesis {
     token_id *ids;   /* [room], new tokens */
     float *logprobs; /* [room], under the model */
     int n;
-    double sum;   /* of processed log-probabilities, the stop token's too */
-    double score; /* sum / length ^ length_penalty, once finished */
-    bool ended;
+    double sum;         /* of processed log-probabilities, the stop token's too */
+    double score;       /* sum / length ^ length_penalty, once finished */
+    enum finish finish; /* the same */
     struct kv_seq seq;
 };
 
@@ -105,7 +105,7 @@ static void release_search(struct search *b)
     mem_free(b->block);
 }
 
-static int init_search(struct search *b, const struct sampler_config *c)
+static int init_search(struct search *b, const struct sampler_config *c, bool held_space)
 {
     const struct config *model = &b->sequence->engine->model->config;
     struct arena size = {0};
@@ -127,6 +127,7 @@ static int init_search(struct search *b, const struct sampler_config *c)
                          b->sequence->engine->model->tokenizer, b->stop);
     if (rc)
         return rc;
+    sampler_reset(b->sampler, c->draw, held_space);
     memcpy(b->text, b->sequence->ids.data, b->sequence->ids.n * sizeof *b->text);
     kv_seq_fork(&b->beams[0].seq, &b->sequence->kv, &b->sequence->engine->cache, b->n_prompt);
     b->n_open = 1;
@@ -169,7 +170,7 @@ static struct hypothesis take_finished(struct search *b, int at)
 /* Add a hypothesis to the finished ones; where they are n_beams, the worst goes for one that is
  * better, as in transformers. length counts the stop token. */
 static void finish_hypothesis(struct search *b, const struct hypothesis *h, double sum, int length,
-                              bool ended)
+                              enum finish finish)
 {
     const double score = length_score(b, sum, length);
     if (b->n_finished == b->n_beams) {
@@ -182,7 +183,7 @@ static void finish_hypothesis(struct search *b, const struct hypothesis *h, doub
     copy_beam(last, h);
     last->sum = sum;
     last->score = score;
-    last->ended = ended;
+    last->finish = finish;
 }
 
 /* ---- one step ---- */
@@ -219,6 +220,8 @@ static int extend_beam(struct search *b, int beam, const float *logits)
     if (b->n_steps == 2 * b->n_beams)
         least = nextafterf((float)(b->steps[b->n_steps - 1].sum - h->sum), -FLT_MAX);
     int found = (int)k->select(b->index, b->scores, n, least, INFINITY);
+    if (found == 0 && sampler_may_end(b->sampler) && k->max(b->scores, n) == -INFINITY)
+        finish_hypothesis(b, h, h->sum, h->n, FINISH_GRAMMAR);
     for (int i = 0; i < found; i++) {
         token_id id = b->index[i];
         add_step(b, (struct step){h->sum + (double)b->scores[id], beam, id,
@@ -250,7 +253,7 @@ static void choose_beams(struct search *b)
         const struct hypothesis *from = &b->beams[step->beam];
         if (stop_tokens_has(b->stop, step->id)) {
             if (rank < b->n_beams)
-                finish_hypothesis(b, from, step->sum, b->n_new + 1, true);
+                finish_hypothesis(b, from, step->sum, b->n_new + 1, FINISH_STOP_TOKEN);
             continue;
         }
         struct hypothesis *to = &b->next[n_next++];
@@ -326,19 +329,19 @@ static int fill_answer(struct answer *a, const struct hypothesis *h, bool logpro
         memcpy(a->logprobs, h->logprobs, (size_t)h->n * sizeof *a->logprobs);
     }
     a->score = h->score;
-    if (h->ended)
-        a->finish = FINISH_STOP_TOKEN;
+    a->finish = h->finish;
     return rc;
 }
 
 /* Best first; of equal scores the latest, as in transformers. */
 static int fill_answers(struct search *b, struct answer *answers, bool logprobs, bool interrupted)
 {
+    const enum finish open = open_finish(b, interrupted);
     for (int i = 0; i < b->n_open; i++)
-        finish_hypothesis(b, &b->beams[i], b->beams[i].sum, b->beams[i].n, false);
+        finish_hypothesis(b, &b->beams[i], b->beams[i].sum, b->beams[i].n, open);
     for (int k = 0; k < b->config->num_return_sequences; k++) {
         answers[k].n_prompt = b->n_prompt;
-        answers[k].finish = open_finish(b, interrupted);
+        answers[k].finish = open;
         if (b->n_finished == 0)
             continue;
         int best = 0;
@@ -347,12 +350,10 @@ static int fill_answers(struct search *b, struct answer *answers, bool logprobs,
                 best = i;
         const struct hypothesis h = take_finished(b, best);
         int rc = fill_answer(&answers[k], &h, logprobs);
-        if (rc == 0 && k == 0)
-            rc = ids_add(&b->sequence->ids, h.ids, (size_t)h.n);
         if (rc)
             return rc;
     }
-    return 0;
+    return ids_add(&b->sequence->ids, answers[0].ids.data, answers[0].ids.n);
 }
 
 int beam_search(struct sequence *s, const struct generate_config *g, const struct sampler_config *c,
@@ -367,7 +368,7 @@ int beam_search(struct sequence *s, const struct generate_config *g, const struc
     int rc = sequence_feed(s, NULL, 0, progress);
     if (rc)
         return rc;
-    rc = init_search(&b, c);
+    rc = init_search(&b, c, held_space);
     if (rc == 0)
         rc = run_search(&b, held_space, progress);
     if (rc == 0 || rc == ERR_INTERRUPTED) {

@@ -129,8 +129,10 @@ int contrastive_new(struct contrastive **out, struct sequence *s, const struct g
     if (rc == 0)
         rc = sampler_new(&k->sampler, c, config->n_vocab, config->n_ctx,
                          s->engine->model->tokenizer, stop);
-    if (rc == 0)
+    if (rc == 0) {
+        sampler_reset(k->sampler, c->draw, held_space);
         rc = read_hidden_states(k, p);
+    }
     if (rc) {
         contrastive_free(k);
         return rc;
@@ -153,7 +155,7 @@ void contrastive_free(struct contrastive *k)
     mem_free(k);
 }
 
-/* Put the most likely tokens into ids and p. Returns how many. */
+/* Put the most likely tokens into ids and p. Returns how many; 0: the answer ends. */
 static int choose_candidates(struct contrastive *k)
 {
     struct sequence *s = k->sequence;
@@ -162,11 +164,15 @@ static int choose_candidates(struct contrastive *k)
     sampler_adjust(k->sampler, k->scores, s->ids.data, s->ids.n, (int)s->ids.n - k->n_prompt);
     candidates_start(c, k->scores);
     if (!candidates_weigh(c)) {
+        if (sampler_may_end(k->sampler))
+            return 0;
         k->ids[0] = (token_id)c->kernels->argmax(s->logits, (size_t)c->n_vocab);
         k->p[0] = 1;
         return 1;
     }
     int n = candidates_best(c, k->top_k);
+    while (c->logit[candidates_id(c, c->index[n - 1])] == -INFINITY)
+        n--; /* banned, and there since the others are fewer than top_k */
     for (int i = 0; i < n; i++) {
         k->ids[i] = candidates_id(c, c->index[i]);
         k->p[i] = (float)((double)c->weight[c->index[i]] / c->sum);
@@ -246,6 +252,10 @@ int contrastive_next(struct contrastive *k, struct sampled *out)
     if (!logits_are_finite(s->logits, (size_t)k->candidates.n_vocab))
         return logits_refuse(e->model, s->ids.n);
     const int n = choose_candidates(k);
+    if (n == 0) {
+        *out = (struct sampled){.id = TOKEN_NONE};
+        return 0;
+    }
     bool fed = kvcache_text_room(&e->cache, s->ids.n) != 1;
     if (fed) {
         int rc = read_candidates(k, n);

@@ -29,7 +29,8 @@ int contrastive_new(struct contrastive **out, struct sequence *s, const struct g
 void contrastive_free(struct contrastive *k);
 /*
  * Choose the next token and append it to the sequence's text. logprob is always filled;
- * chain_logprob is 0, since nothing is drawn. ERR_FULL: the context is full; ERR_NOT_FINITE
+ * chain_logprob is 0, since nothing is drawn. An id of TOKEN_NONE: the answer ends, the text is as
+ * before (sampler_pick). ERR_FULL: the context is full; ERR_NOT_FINITE
  * (chain/logits.h). Does not allocate.
  */
 int contrastive_next(struct contrastive *k, struct sampled *out);

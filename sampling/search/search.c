@@ -123,6 +123,10 @@ static int search_contrastive(struct sequence *s, bool held_space, const struct 
         if ((full && (rc = slide_context(&k, s, g, c, &sp.stop_tokens, listener, a)) != 0) ||
             (rc = progress_step(NULL, NULL, 0, 0)) != 0 || (rc = contrastive_next(k, &token)) != 0)
             break;
+        if (token.id == TOKEN_NONE) {
+            a->finish = FINISH_GRAMMAR;
+            break;
+        }
         if (stop_tokens_has(&sp.stop_tokens, token.id)) {
             sequence_truncate(s, s->ids.n - 1);
             a->finish = FINISH_STOP_TOKEN;

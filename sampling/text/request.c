@@ -46,7 +46,8 @@ static bool is_contrastive(const struct generate_config *g)
 
 static const struct generate_odds two_searches = {"penalty_alpha", "num_beams"},
                                   too_few_beams = {"num_return_sequences", "num_beams"},
-                                  no_candidates = {"penalty_alpha", "top_k"};
+                                  no_candidates = {"penalty_alpha", "top_k"},
+                                  no_beginning = {"grammar", "on_full"};
 
 const struct generate_odds *generate_config_odds(const struct generate_config *g,
                                                  const struct sampler_config *c)
@@ -57,6 +58,8 @@ const struct generate_odds *generate_config_odds(const struct generate_config *g
         return &too_few_beams;
     if (is_contrastive(g) && (c->top_k < 2 || c->top_k > FORWARD_MAX_ROWS))
         return &no_candidates;
+    if (g->on_full == ON_FULL_SLIDE && c->grammar != NULL && *c->grammar != '\0')
+        return &no_beginning;
     return NULL;
 }
 
@@ -71,6 +74,10 @@ int generate_odds_refuse(const struct generate_odds *odds, const struct generate
     if (odds == &too_few_beams)
         return err_set(ERR_RANGE, "num_return_sequences must be at most num_beams (%d), not %d",
                        g->num_beams, g->num_return_sequences);
+    if (odds == &no_beginning)
+        return err_set(ERR_RANGE,
+                       "a grammar needs on_full=stop: of an answer whose beginning slides "
+                       "out of the context it cannot tell what may follow");
     return err_set(ERR_RANGE, "top_k must be 2 to %d for contrastive search, not %d",
                    FORWARD_MAX_ROWS, c->top_k);
 }
@@ -174,7 +181,7 @@ int generate_stop_tokens(struct stop_tokens *out, const struct generate_config *
 
 const char *finish_name(enum finish f)
 {
-    static const char *const names[] = {"length",  "stop token",  "stop string",
+    static const char *const names[] = {"length",  "stop token",  "stop string", "grammar",
                                         "context", "interrupted", "error"};
     return names[f];
 }

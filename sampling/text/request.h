@@ -61,6 +61,7 @@ enum finish {
     FINISH_LENGTH,
     FINISH_STOP_TOKEN,
     FINISH_STOP_STRING,
+    FINISH_GRAMMAR, /* the grammar, or what else bans tokens, left none */
     FINISH_CONTEXT,
     FINISH_INTERRUPTED,
     FINISH_ERROR

@@ -47,6 +47,10 @@ void ways_choose(int way, struct generate_config *g, struct sampler_config *c)
     case 31: g->device_iterations = 5; break;
     case 32: g->num_return_sequences = WAYS_TEXTS; break;
     case 33: g->max_new_tokens = 2; break;
+    case 34: c->grammar = "root ::= ([a-z]{1,4} \" \")* \"end.\""; break;
+    case 35: c->grammar = "root ::= (\"the \" | \"ab\" | [a-e])*", c->temperature = 0; break;
+    case 36: c->grammar = "root ::= \"(\" root \")\" | [a-z ]{2,30}", c->ignore_eos = false;
+        break;
     }
     /* clang-format on */
 }

@@ -3,7 +3,7 @@
 /* Settings of answers: everything that has to do with where a text goes and where it ends. */
 #include "sampling/text/request.h"
 
-enum { WAYS = 34, WAYS_TEXTS = 3 /* answers at most */ };
+enum { WAYS = 37, WAYS_TEXTS = 3 /* answers at most */ };
 /* Settings number `way` of them. */
 void ways_choose(int way, struct generate_config *g, struct sampler_config *c);
 

@@ -75,7 +75,7 @@ static void set_up(struct bench *b, int n_slots, const char *stops)
         assert_ok(sampler_new(&b->samplers[i], &b->config, TINY_V, 150, b->model.tokenizer,
                               &(struct stop_tokens){{0}, 1}));
         assert_ok(stream_init(&b->streams[i], b->model.tokenizer, b->stops));
-        sampler_reset(b->samplers[i], i);
+        sampler_reset(b->samplers[i], i, false);
         assert_true(stream_run_bytes(&b->streams[i], 150) <= sizeof b->bytes[i]);
         struct ids *text = &b->seqs[i].ids;
         tiny_ids(text->data, (size_t)n, &b->model.config, (uint64_t)i);

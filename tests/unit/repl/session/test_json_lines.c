@@ -61,6 +61,9 @@ static void json_lines_are_read(void **state)
         {"{\"ids\": [1], \"prompt\": \"a\"}", "give one"},
         {"{\"prompt\": \"\xff\"}", "not JSON"},
     };
+    assert_int_not_equal(json_line_prompt(&p, "\0\0", 2, &o, 5, tell), 0);
+    assert_null(strstr(err_text(), "is empty"));
+    json_prompt_release(&p);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_true(json_line_prompt(&p, bad[i][0], strlen(bad[i][0]), &o, 5, tell) != 0);
         if (strstr(err_text(), bad[i][1]) == NULL)
@@ -139,6 +142,15 @@ static void json_lines_are_written(void **state)
         "\"length\","
         "\"draw\":3},{\"text\":\"\",\"ids\":[],\"logprobs\":[],\"finish_reason\":\"stop token\","
         "\"draw\":4}],\"logprobs_of\":\"model\",\"seed\":\"18446744073709551615\"}\n");
+    out.n = 0;
+    struct settings beams = {.generate.num_beams = 2};
+    two[1].score = -0.5;
+    assert_ok(json_line_answer(&out, (struct json_asked){"p", 1, NULL}, &beams, 3, two, 1, NULL));
+    assert_non_null(strstr(buf_text(&out), ",\"finish_reason\":\"length\",\"score\":0.0,"));
+    out.n = 0;
+    assert_ok(
+        json_line_answer(&out, (struct json_asked){"p", 1, NULL}, &beams, 3, two + 1, 1, NULL));
+    assert_non_null(strstr(buf_text(&out), ",\"score\":-0.5,"));
     out.n = 0;
     assert_ok(json_line_error(&out, (struct json_asked){NULL, 0, "\"q\\u0000\""}, "why"));
     assert_string_equal(buf_text(&out), "{\"id\":\"q\\u0000\",\"error\":\"why\"}\n");

@@ -220,6 +220,19 @@ static void words_become_options(void **state)
         free(all[i]);
 }
 
+/* The texts that break repetitions are there unless others, or none, are asked for. */
+static void texts_have_built_in_values(void **state)
+{
+    (void)state;
+    struct options o;
+    assert_ok(options_init(&o));
+    assert_value(&o, "chain", SAMPLER_CHAIN);
+    assert_value(&o, "dry_breakers", SAMPLER_DRY_BREAKERS);
+    set(&o, "dry_breakers", ORIGIN_SET, "");
+    assert_value(&o, "dry_breakers", "");
+    options_release(&o);
+}
+
 static void bad_words_are_named(void **state)
 {
     static const char *const cases[][3] = {
@@ -505,19 +518,13 @@ static void lines_are_limited_to_answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rows_are_sound),
-        TEST(ranges_hold),
-        TEST(odd_values_are_refused),
-        TEST(origins_hide_each_other),
-        TEST(words_become_options),
-        TEST(bad_words_are_named),
-        TEST(yaml_is_read),
-        TEST(bad_yaml_changes_nothing),
-        TEST(stored_settings_never_stand_in_the_way),
-        TEST(a_files_value_gives_way),
-        TEST(errors_name_the_line_of_the_users_file),
-        TEST(copies_are_deep),
-        TEST(lines_are_limited_to_answers),
+        TEST(rows_are_sound),           TEST(ranges_hold),
+        TEST(odd_values_are_refused),   TEST(origins_hide_each_other),
+        TEST(words_become_options),     TEST(texts_have_built_in_values),
+        TEST(bad_words_are_named),      TEST(yaml_is_read),
+        TEST(bad_yaml_changes_nothing), TEST(stored_settings_never_stand_in_the_way),
+        TEST(a_files_value_gives_way),  TEST(errors_name_the_line_of_the_users_file),
+        TEST(copies_are_deep),          TEST(lines_are_limited_to_answers),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void test_draws(void **state)
                 assert_int_equal(got.id, json_integer_value(json_array_get(ids, k)));
                 text[3 + k] = got.id;
             }
-            sampler_reset(s, c.draw); /* the second round is like the first */
+            sampler_reset(s, c.draw, false); /* the second round is like the first */
         }
         sampler_free(s);
     }
@@ -278,8 +278,8 @@ static void test_refuses(void **state)
     BAD(chain, "temperature,topp", "chain has no stage topp; did you mean top_p?");
     BAD(chain, "qqqqqqq",
         "chain has no stage qqqqqqq; the stages are logit_bias, penalties, dry, no_repeat_ngram, "
-        "bad_words, min_new_tokens, temperature, top_k, top_p, min_p, typical_p, top_n_sigma, xtc, "
-        "topk_uniform, mirostat");
+        "bad_words, min_new_tokens, grammar, temperature, top_k, top_p, min_p, typical_p, "
+        "top_n_sigma, xtc, topk_uniform, mirostat");
     BAD(chain, "xtc,xtc", "chain: stage xtc is there twice");
     BAD(bad_words, "a\\", "bad_words: unknown escape \\ in \"a\\\": write \\\\ for a backslash");
 #define NOT_A_NUMBER(field)                                                                        \
@@ -334,7 +334,7 @@ static void test_memory(void **state)
     uint64_t before = mem_count();
     for (int i = 0; i < 10; i++)
         sampler_pick(s, logits, text, 6, i);
-    sampler_reset(s, 4);
+    sampler_reset(s, 4, false);
     assert_int_equal(mem_count(), before);
     sampler_free(s);
 }

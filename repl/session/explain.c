@@ -1,6 +1,7 @@
 #include "repl/session/explain.h"
 
 #include "model/base/err.h"
+#include "model/base/file_show.h"
 #include "model/base/mem.h"
 #include "sampling/score.h"
 #include "sampling/search/search.h"
@@ -73,10 +74,12 @@ int chooser_describe(const struct settings *s, struct buf *out)
     settings_init(&neutral); /* borrows its texts */
     chooser_plain(&plain);
     plain.config.chain = neutral.sampler.chain;
+    plain.config.dry_breakers = neutral.sampler.dry_breakers;
     neutral.sampler = plain.config;
     for (int i = 0; rc == 0 && (row = settings_table_at(&options_table, i)) != NULL; i++) {
         const size_t first = offsetof(struct settings, sampler);
         struct buf value = {0}, off = {0};
+        char shown[64]; /* a grammar may have many lines */
         if (row->offset < first || row->offset >= first + sizeof s->sampler || row->draws ||
             row->type == SETTING_SHORTHAND || (s->sampler.mirostat > 0 && is_cut(row)))
             continue;
@@ -85,7 +88,8 @@ int chooser_describe(const struct settings *s, struct buf *out)
             rc = setting_format(row, &neutral, &off);
         if (rc == 0 && strcmp(buf_text(&value), buf_text(&off)) != 0)
             rc = buf_printf(out, "%s %s %s", out->n > before ? "," : "", row->name,
-                            buf_text(&value));
+                            row->json ? file_show(shown, sizeof shown, buf_text(&value))
+                                      : buf_text(&value));
         buf_release(&value);
         buf_release(&off);
     }

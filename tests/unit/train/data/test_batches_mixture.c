@@ -33,6 +33,7 @@ static int setup(void **state)
     write_source("a", 0, sizes[0]);
     write_source("b", 1, sizes[1]);
     write_source("c", 2, sizes[2]);
+    write_source("twin", 1, sizes[0]);
     write_source("short", 2, LENGTH);
     assert_ok(file_make_folder(scratch_path(&scratch, "moved")));
     write_source("moved/a", 0, sizes[0]);
@@ -130,6 +131,30 @@ static void sources_are_read_through(void **state)
     }
     for (int s = 0; s < N_SOURCES; s++)
         assert_true(drawn[s] > sizes[s] / LENGTH);
+    close_data(&d);
+}
+
+/* Sources of as many windows, at the same seed and epoch, have orders that do not follow from each
+ * other: few of their windows are at the same place. */
+static void equal_sources_have_orders_of_their_own(void **state)
+{
+    (void)state;
+    enum { WINDOWS = 100, EPOCHS = 3 };
+    static token_id firsts[2 * WINDOWS * EPOCHS];
+    struct data d;
+    int n[2] = {0}, order[2][WINDOWS * EPOCHS], same = 0;
+    open_data(&d, "@a:1,@twin:1", WINDOWS * EPOCHS, 2, 2);
+    assert_int_equal(batches_of_source(d.batches, 0), WINDOWS);
+    assert_int_equal(batches_of_source(d.batches, 1), WINDOWS);
+    take(&d, 2, firsts, 2 * WINDOWS * EPOCHS);
+    for (int i = 0; i < 2 * WINDOWS * EPOCHS; i++) {
+        const int source = firsts[i] / EACH;
+        order[source][n[source]++] = firsts[i] % EACH;
+    }
+    for (int i = 0; i < WINDOWS * EPOCHS; i++)
+        same += order[0][i] == order[1][i];
+    assert_int_equal(n[0], n[1]);
+    assert_in_range(same, 0, 12); /* 3 expected */
     close_data(&d);
 }
 
@@ -339,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sources_are_read_through),
+        cmocka_unit_test(equal_sources_have_orders_of_their_own),
         cmocka_unit_test(steps_have_their_shares),
         cmocka_unit_test(batches_of_any_size_give_the_same),
         cmocka_unit_test(going_anywhere_is_going_on),

@@ -2,7 +2,10 @@
  * (tests/golden/comparison_reference.py). */
 #include "tests/lib/eval_golden.h"
 
+#include "kvcache/sequence.h"
 #include "model/base/par.h"
+#include "model/base/rng.h"
+#include "model/kernels/log_sum_exp.h"
 #include "train/eval/question.h"
 
 #include <math.h>
@@ -114,6 +117,148 @@ static void stopped_it_ranks_whole_questions(void **state)
     model_free(m);
 }
 
+/* The accuracy of a file of questions, which all three rankings must agree on. */
+static void expect_accuracy(struct model *m, const struct buf *lines, double accuracy)
+{
+    static const char *const names[] = {"acc", "acc_norm", "acc_token"};
+    struct eval_config c;
+    struct eval_result r;
+    eval_config_init(&c);
+    scratch_write(&eval_scratch, "mine.jsonl", lines->data, lines->n);
+    assert_ok(
+        eval_golden_run(&r, "choice", &c, scratch_path(&eval_scratch, "mine.jsonl"), m, NULL, 3));
+    for (int i = 0; i < 3; i++)
+        if (eval_figure_value(&r, names[i]) != accuracy)
+            fail_msg("%s is %g, expected %g", names[i], eval_figure_value(&r, names[i]), accuracy);
+    eval_result_release(&r);
+}
+
+/* lm-eval's argmax. */
+static void of_equal_endings_the_first_is_chosen(void **state)
+{
+    (void)state;
+    struct model *m = eval_golden_model(DTYPE_F32, NULL, NULL);
+    for (int label = 0; label < 3; label++) {
+        struct buf lines = {0};
+        assert_ok(buf_printf(&lines,
+                             "{\"ctx\": \"the sea\", \"endings\": [\"was calm\", \"was calm\", "
+                             "\"was calm\"], \"label\": %d}\n",
+                             label));
+        expect_accuracy(m, &lines, label == 0 ? 100 : 0);
+        buf_release(&lines);
+    }
+    model_free(m);
+}
+
+enum { LONG_ENDINGS = 25, LONG_QUESTIONS = 6 };
+
+/* Words that the tokenizer has no tokens for as a whole. */
+static void add_words(struct buf *text, int n, uint64_t seed, uint64_t stream)
+{
+    for (int i = 0; i < n; i++) {
+        char word[] = " abc";
+        for (int k = 1; k < 4; k++)
+            word[k] = (char)('a' + 26 * rng_uniform(seed, stream, (uint64_t)(3 * i + k)));
+        assert_ok(buf_add(text, word + (i == 0), strlen(word + (i == 0))));
+    }
+}
+
+/* The log-probability of what is behind the context, given so much of it as the model holds. */
+static double ending_logprob(struct sequence *s, const struct buf *context, const char *ending)
+{
+    const struct model *m = s->engine->model;
+    const size_t n_ctx = (size_t)m->config.n_ctx, V = (size_t)m->config.n_vocab;
+    struct buf text = {0};
+    struct ids head = {0}, whole = {0};
+    double sum = 0;
+    assert_ok(buf_printf(&text, "%s %s", context->data, ending));
+    assert_ok(tokenizer_encode(m->tokenizer, &head, context->data, context->n, 0));
+    assert_ok(tokenizer_encode(m->tokenizer, &whole, text.data, text.n, 0));
+    assert_true(whole.n > n_ctx + 10 && whole.n > head.n);
+    const token_id *last = whole.data + whole.n - n_ctx - 1; /* the newest n_ctx predict */
+    for (size_t i = head.n - (whole.n - n_ctx - 1); i <= n_ctx; i++) {
+        assert_ok(sequence_set(s, last, i, NULL));
+        sum += (double)s->logits[last[i]] - log_sum_exp(s->logits, V);
+    }
+    ids_release(&head);
+    ids_release(&whole);
+    buf_release(&text);
+    return sum;
+}
+
+/* A question without an answer's number; returns what is the likeliest of its endings, which all
+ * have as many characters and as many tokens. */
+static int write_long_question(struct buf *line, struct sequence *s, uint64_t seed)
+{
+    struct buf context = {0};
+    double best = -INFINITY;
+    int likeliest = 0;
+    add_words(&context, 40, seed, 0);
+    assert_ok(buf_printf(line, "{\"ctx\": \"%s\", \"endings\": [", context.data));
+    for (int i = 0; i < LONG_ENDINGS; i++) {
+        char ending[] = "4 4 4";
+        for (int k = 0; k < 5; k += 2)
+            ending[k] = (char)('4' + 6 * rng_uniform(seed, 1, (uint64_t)(5 * i + k)));
+        const double sum = ending_logprob(s, &context, ending);
+        if (sum > best) {
+            best = sum;
+            likeliest = i;
+        }
+        assert_ok(buf_printf(line, "%s\"%s\"", i > 0 ? ", " : "", ending));
+    }
+    buf_release(&context);
+    return likeliest;
+}
+
+/* Of a context too long, the newest tokens: as many as predict with the ending in the window. */
+static void a_long_context_loses_its_front_alone(void **state)
+{
+    (void)state;
+    struct model *m = eval_golden_model(DTYPE_F32, NULL, NULL);
+    struct engine e;
+    struct sequence s;
+    struct buf lines = {0};
+    assert_ok(engine_init(&e, m, 1));
+    assert_ok(sequence_init(&s, &e));
+    for (uint64_t i = 0; i < LONG_QUESTIONS; i++) {
+        const int likeliest = write_long_question(&lines, &s, i);
+        assert_ok(buf_printf(&lines, "], \"label\": %d}\n", likeliest));
+    }
+    expect_accuracy(m, &lines, 100);
+    buf_release(&lines);
+    sequence_release(&s);
+    engine_release(&e);
+    model_free(m);
+}
+
+/* An ending that the window cannot predict as a whole leaves its question out. */
+static void an_ending_may_fill_the_window(void **state)
+{
+    (void)state;
+    struct model *m = eval_golden_model(DTYPE_F32, NULL, NULL);
+    for (int more = 0; more < 2; more++) {
+        const int n = m->config.n_ctx + more;
+        struct buf line = {0};
+        struct eval_config c;
+        struct eval_result r;
+        eval_config_init(&c);
+        assert_ok(buf_printf(&line, "{\"ctx\": \"0 0\", \"endings\": [\"0"));
+        for (int i = 1; i < n; i++)
+            assert_ok(buf_printf(&line, " 0")); /* a token */
+        assert_ok(buf_printf(&line,
+                             "\", \"1\"], \"label\": 1}\n"
+                             "{\"ctx\": \"0\", \"endings\": [\"0\", \"1\"], \"label\": 1}\n"));
+        scratch_write(&eval_scratch, "mine.jsonl", line.data, line.n);
+        assert_ok(eval_golden_run(&r, "choice", &c, scratch_path(&eval_scratch, "mine.jsonl"), m,
+                                  NULL, 2));
+        assert_int_equal(r.left_out, more);
+        assert_int_equal(r.done, 2 - more);
+        eval_result_release(&r);
+        buf_release(&line);
+    }
+    model_free(m);
+}
+
 static void a_line_says_what_it_lacks(void **state)
 {
     (void)state;
@@ -176,6 +321,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(questions_are_ranked_as_lm_eval_does),
         cmocka_unit_test(stopped_it_ranks_whole_questions),
+        cmocka_unit_test(of_equal_endings_the_first_is_chosen),
+        cmocka_unit_test(a_long_context_loses_its_front_alone),
+        cmocka_unit_test(an_ending_may_fill_the_window),
         cmocka_unit_test(a_line_says_what_it_lacks),
         cmocka_unit_test(brackets_within_a_line_go),
     };

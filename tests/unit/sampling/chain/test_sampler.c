@@ -92,6 +92,35 @@ static void test_frequencies(void **state)
     sampler_free(s);
 }
 
+/* An answer that goes on where another ended goes on in its draw, XTC's numbers with it. */
+static void a_position_continues_a_draw(void **state)
+{
+    (void)state;
+    enum { V = 20, N = 60, FROM = 17 };
+    float logits[V];
+    token_id whole[N];
+    int others = 0;
+    for (int i = 0; i < V; i++)
+        logits[i] = normal_number(3, 1, (uint64_t)i);
+    for (int xtc = 0; xtc < 2; xtc++) {
+        struct sampler_config c = plain();
+        c.xtc_probability = xtc ? 0.5f : 0;
+        c.xtc_threshold = 0.1f;
+        struct sampler *s = open_sampler(&c, V);
+        for (int k = 0; k < N; k++)
+            whole[k] = sampler_pick(s, logits, NULL, 0, k).id;
+        sampler_free(s);
+        c.position = FROM;
+        s = open_sampler(&c, V);
+        for (int k = FROM; k < N; k++) {
+            assert_int_equal(sampler_pick(s, logits, NULL, 0, k - FROM).id, whole[k]);
+            others += whole[k] != whole[k - FROM];
+        }
+        sampler_free(s);
+    }
+    assert_true(others > N / 2);
+}
+
 static void test_greedy(void **state)
 {
     (void)state;
@@ -344,6 +373,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_draws),
         cmocka_unit_test(test_frequencies),
+        cmocka_unit_test(a_position_continues_a_draw),
         cmocka_unit_test(test_greedy),
         cmocka_unit_test(test_all_filtered_away),
         cmocka_unit_test(test_order_is_a_setting),

@@ -93,6 +93,29 @@ static void truncates_and_sets(void **state)
     close_fixture(&x);
 }
 
+/* Whoever advances the cache itself, without logits, has none: those after the text before it was
+ * cut are of other ids, though of as many. */
+static void a_cut_text_has_no_logits(void **state)
+{
+    (void)state;
+    struct fixture x;
+    token_id want[100];
+    open_fixture(&x);
+    assert_ok(sequence_feed(&x.s, x.ids, 100, NULL));
+    memcpy(want, x.ids, 70 * sizeof *want);
+    memcpy(want + 70, x.ids + N, 30 * sizeof *want);
+    sequence_truncate(&x.s, 70);
+    assert_int_equal(x.s.n_logits, 0);
+    const struct engine_feed more = {.seq = &x.s.kv, .ids = want + 70, .n = 30};
+    assert_ok(engine_feed(&x.e, &more, 1, NULL, NULL));
+    memcpy(x.s.ids.data + 70, want + 70, 30 * sizeof *want);
+    x.s.ids.n = 100;
+    assert_false(sequence_has_logits(&x.s));
+    assert_ok(sequence_feed(&x.s, NULL, 0, NULL));
+    assert_is(&x, &x.s, want, 100);
+    close_fixture(&x);
+}
+
 static void only_what_is_new_is_read(void **state)
 {
     (void)state;
@@ -423,6 +446,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(feeds_in_parts),
         cmocka_unit_test(truncates_and_sets),
+        cmocka_unit_test(a_cut_text_has_no_logits),
         cmocka_unit_test(only_what_is_new_is_read),
         cmocka_unit_test(forks_leave_the_parent_alone),
         cmocka_unit_test(slides),

@@ -215,6 +215,66 @@ static void test_equal_scores(void **state)
     model_free(m);
 }
 
+/* The next n ids of contrastive search after the first n_text ids, of which n_new are the answer's.
+ */
+static void next_ids(token_id *out, int n, struct sequence *s, const token_id *text, size_t n_text,
+                     int n_new, int min_new_tokens, token_id stop)
+{
+    struct generate_config g;
+    struct sampler_config c;
+    struct contrastive *k;
+    struct sampled got;
+    generate_config_init(&g);
+    sampler_config_init(&c);
+    g.penalty_alpha = 0.5f;
+    c.top_k = 4;
+    c.min_new_tokens = min_new_tokens;
+    assert_ok(sequence_set(s, text, n_text, NULL));
+    assert_ok(contrastive_new(&k, s, &g, &c, &(struct stop_tokens){{stop}, 1}, n_new, false, NULL));
+    for (int i = 0; i < n; i++) {
+        assert_ok(contrastive_next(k, &got));
+        out[i] = got.id;
+    }
+    contrastive_free(k);
+}
+
+/* Stop tokens are banned from so many tokens of the answer, of which some may be in the text, and
+ * from no more. */
+static void contrastive_search_bans_early_stops(void **state)
+{
+    (void)state;
+    enum { N_PROMPT = 5, AT_LEAST = 3, STOP = 7 };
+    struct model *m;
+    struct engine e;
+    struct sequence s;
+    token_id text[N_PROMPT + AT_LEAST + 1] = {5, 15, 39, 11, 63}, id;
+    assert_ok(
+        model_load(&m, "tests/golden/tiny-plain", &(struct load_config){.dtype = DTYPE_F32}, NULL));
+    assert_ok(engine_init(&e, m, 4));
+    assert_ok(sequence_init(&s, &e));
+    for (int n_new = 0; n_new <= AT_LEAST; n_new++) {
+        const size_t n_text = N_PROMPT + (size_t)n_new;
+        token_id free, banned[AT_LEAST + 1];
+        next_ids(&free, 1, &s, text, n_text, n_new, 0, STOP);
+        next_ids(&id, 1, &s, text, n_text, n_new, AT_LEAST, free);
+        if (n_new < AT_LEAST)
+            assert_int_not_equal(id, free);
+        else
+            assert_int_equal(id, free);
+        /* The same within one search: all but the last are no stop token. */
+        next_ids(banned, AT_LEAST + 1 - n_new, &s, text, n_text, n_new, AT_LEAST, free);
+        for (int i = 0; i < AT_LEAST - n_new; i++)
+            assert_int_not_equal(banned[i], free);
+        memcpy(text + n_text, banned, (size_t)(AT_LEAST - n_new) * sizeof *text);
+        next_ids(&id, 1, &s, text, N_PROMPT + AT_LEAST, AT_LEAST, 0, free);
+        assert_int_equal(banned[AT_LEAST - n_new], id);
+        text[n_text] = banned[0];
+    }
+    sequence_release(&s);
+    engine_release(&e);
+    model_free(m);
+}
+
 /* onnxruntime-genai's, 4 beams over a random model. */
 static void test_data(void **state)
 {
@@ -263,9 +323,8 @@ static void test_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens),
-        cmocka_unit_test(test_beams_fill_the_context),
-        cmocka_unit_test(test_equal_scores),
+        cmocka_unit_test(test_goldens),      cmocka_unit_test(test_beams_fill_the_context),
+        cmocka_unit_test(test_equal_scores), cmocka_unit_test(contrastive_search_bans_early_stops),
         cmocka_unit_test(test_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

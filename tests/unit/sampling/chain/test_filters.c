@@ -214,15 +214,55 @@ static void test_cuts_after_typical_p(void **state)
     mem_free(b.block);
 }
 
+/* Where fewer tokens are allowed than topk_uniform takes, none that is banned becomes as likely. */
+static void uniform_draws_revive_no_banned_token(void **state)
+{
+    (void)state;
+    const float logits[5] = {1, -INFINITY, 3, -INFINITY, 2};
+    struct bench b;
+    open_bench(&b, 5);
+    candidates_start(&b.c, logits);
+    filter_topk_uniform(&b.c, 4);
+    assert_true(candidates_weigh(&b.c));
+    assert_true(b.c.sum == 3);
+    for (int i = 0; i < b.c.n; i++)
+        assert_true(b.c.weight[i] == (candidates_id(&b.c, i) % 2 == 0 ? 1.0f : 0.0f));
+    mem_free(b.block);
+}
+
+/* u is below the probability in exactly that share of draws. */
+static void xtc_happens_below_its_probability(void **state)
+{
+    (void)state;
+    const float logits[3] = {2, 2, 1};
+    struct bench b;
+    open_bench(&b, 3);
+    for (int below = 0; below < 2; below++) {
+        candidates_start(&b.c, logits);
+        filter_xtc(&b.c, 0.5f, 0.1f, below ? 0.5 - 0x1p-32 : 0.5);
+        assert_true(candidates_weigh(&b.c));
+        assert_true((b.c.max == 1) == below);
+    }
+    mem_free(b.block);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_temperature), cmocka_unit_test(test_top_k),
-        cmocka_unit_test(test_top_p),       cmocka_unit_test(test_min_p),
-        cmocka_unit_test(test_typical_p),   cmocka_unit_test(test_top_n_sigma),
-        cmocka_unit_test(test_xtc),         cmocka_unit_test(test_topk_uniform),
-        cmocka_unit_test(test_chains),      cmocka_unit_test(test_large_cuts),
-        cmocka_unit_test(test_extremes),    cmocka_unit_test(test_cuts_after_typical_p),
+        cmocka_unit_test(test_temperature),
+        cmocka_unit_test(test_top_k),
+        cmocka_unit_test(test_top_p),
+        cmocka_unit_test(test_min_p),
+        cmocka_unit_test(test_typical_p),
+        cmocka_unit_test(test_top_n_sigma),
+        cmocka_unit_test(test_xtc),
+        cmocka_unit_test(test_topk_uniform),
+        cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_large_cuts),
+        cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_cuts_after_typical_p),
+        cmocka_unit_test(uniform_draws_revive_no_banned_token),
+        cmocka_unit_test(xtc_happens_below_its_probability),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,8 @@ static void test_goldens(void **state)
                                      "min_new_tokens", NULL});
 }
 
+static const token_id no_text[1]; /* of which none is read */
+
 /* A vocabulary of letters, some pairs and a word. */
 static struct tokenizer *letters(void)
 {
@@ -69,6 +71,137 @@ static void test_bad_words(void **state)
     c.bad_words = "a";
     assert_int_equal(sampler_new(&s, &c, V, 16, NULL, NULL), ERR_UNSUPPORTED);
     assert_string_equal(err_text(), "bad_words needs a tokenizer, and this model has none");
+    tokenizer_free(t);
+}
+
+/* A word that begins another is banned beside it, in either order. */
+static void a_bad_word_may_begin_another(void **state)
+{
+    (void)state;
+    enum { A, B, C, BLANK, V = 9 };
+    static char *const words[] = {"cc,c", "c,cc"};
+    struct tokenizer *t = letters();
+    struct sampler_config c;
+    sampler_config_init(&c);
+    for (int i = 0; i < 2; i++) {
+        struct sampler *s;
+        float scores[V] = {0};
+        c.bad_words = words[i];
+        assert_ok(sampler_new(&s, &c, V, 16, t, NULL));
+        sampler_adjust(s, scores, no_text, 0, 0);
+        for (int id = 0; id < V; id++)
+            assert_int_equal(scores[id] == -INFINITY, id == C);
+        sampler_free(s);
+    }
+    tokenizer_free(t);
+}
+
+/* Only the model's own logits are written to. */
+static void ids_beyond_the_logits_are_left_alone(void **state)
+{
+    (void)state;
+    enum { B = 1, AB = 6, BLANK_A = 8, V };
+    struct tokenizer *t = letters();
+    struct sampler_config c;
+    sampler_config_init(&c);
+    c.bad_words = " a,ab";
+    c.min_new_tokens = 1;
+    for (int n_vocab = AB; n_vocab <= V; n_vocab++) {
+        struct sampler *s;
+        float scores[V + 1] = {0};
+        assert_ok(sampler_new(&s, &c, n_vocab, 16, t, &(struct stop_tokens){{V, B}, 2}));
+        sampler_adjust(s, scores, no_text, 0, 0);
+        for (int id = 0; id <= V; id++)
+            if ((scores[id] == -INFINITY) !=
+                (id == B || ((id == AB || id == BLANK_A) && id < n_vocab)))
+                fail_msg("of %d logits %d is %g", n_vocab, id, (double)scores[id]);
+        sampler_free(s);
+        c.logit_bias = "9:1"; /* V itself */
+        assert_int_equal(sampler_new(&s, &c, V, 16, t, NULL), ERR_RANGE);
+        c.logit_bias = NULL;
+    }
+    tokenizer_free(t);
+}
+
+/* There a word cannot have a space before it. */
+static void a_vocabulary_may_have_no_space(void **state)
+{
+    (void)state;
+    static const char *const tokens[] = {"a", "b"};
+    const struct vocab v = {.n_tokens = 2, .tokens = tokens, .eos = TOKEN_NONE};
+    struct tokenizer *t;
+    struct sampler_config c;
+    struct sampler *s;
+    float scores[2] = {0};
+    sampler_config_init(&c);
+    c.bad_words = "b";
+    assert_ok(tokenizer_new(&t, &v));
+    assert_ok(sampler_new(&s, &c, 2, 16, t, NULL));
+    sampler_adjust(s, scores, no_text, 0, 0);
+    assert_true(scores[0] == 0 && scores[1] == -INFINITY);
+    sampler_free(s);
+    tokenizer_free(t);
+}
+
+/* With ignore_eos no stop token is drawn however long the answer is. */
+static void stop_tokens_may_be_banned_for_good(void **state)
+{
+    (void)state;
+    for (int ignore = 0; ignore < 2; ignore++) {
+        struct sampler_config c;
+        struct sampler *s;
+        float scores[3] = {0};
+        sampler_config_init(&c);
+        c.ignore_eos = ignore;
+        c.min_new_tokens = 4;
+        assert_ok(sampler_new(&s, &c, 3, 16, NULL, &(struct stop_tokens){{2}, 1}));
+        sampler_adjust(s, scores, no_text, 0, 3);
+        assert_true(scores[1] == 0 && scores[2] == -INFINITY);
+        scores[2] = 0;
+        sampler_adjust(s, scores, no_text, 0, 4);
+        assert_int_equal(scores[2] == -INFINITY, ignore);
+        sampler_free(s);
+    }
+}
+
+/* How much a repetition costs counts what follows the last breaker alone: of several breakers that
+ * begin there, the longest. */
+static void repetitions_count_from_the_breaker(void **state)
+{
+    (void)state;
+    enum { A, B, C, BLANK, COLON, LINE, V = 9 };
+    static const struct {
+        char *breakers;
+        token_id text[9];
+        size_t n;
+        float c, line; /* their logits */
+    } cases[] = {
+        {"", {C, COLON, A, LINE, C, COLON, A}, 7, 0, -4},
+        {":", {C, COLON, A, LINE, C, COLON, A}, 7, 0, -1},
+        {"bac,ba", {B, A, C, A, LINE, B, A, C, A}, 9, -1, -1},
+        {"ba,bac", {B, A, C, A, LINE, B, A, C, A}, 9, -1, -1},
+        {"ba", {B, A, C, A, LINE, B, A, C, A}, 9, -1, -2},
+    };
+    struct tokenizer *t = letters();
+    struct sampler_config c;
+    sampler_config_init(&c);
+    c.dry_multiplier = 1;
+    c.dry_base = 2;
+    c.dry_allowed_length = 1;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sampler *s;
+        float scores[V] = {0};
+        c.dry_breakers = cases[i].breakers;
+        assert_ok(sampler_new(&s, &c, V, 16, t, NULL));
+        sampler_adjust(s, scores, cases[i].text, cases[i].n, 0);
+        for (int id = 0; id < V; id++) {
+            const float want = id == C ? cases[i].c : id == LINE ? cases[i].line : 0;
+            if (scores[id] != want)
+                fail_msg("case %zu: logit %d is %g, expected %g", i, id, (double)scores[id],
+                         (double)want);
+        }
+        sampler_free(s);
+    }
     tokenizer_free(t);
 }
 
@@ -173,8 +306,15 @@ static void test_huge_logits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens),      cmocka_unit_test(test_bad_words),
-        cmocka_unit_test(test_dry_breakers), cmocka_unit_test(test_logit_bias_refuses),
+        cmocka_unit_test(test_goldens),
+        cmocka_unit_test(test_bad_words),
+        cmocka_unit_test(a_bad_word_may_begin_another),
+        cmocka_unit_test(ids_beyond_the_logits_are_left_alone),
+        cmocka_unit_test(a_vocabulary_may_have_no_space),
+        cmocka_unit_test(stop_tokens_may_be_banned_for_good),
+        cmocka_unit_test(repetitions_count_from_the_breaker),
+        cmocka_unit_test(test_dry_breakers),
+        cmocka_unit_test(test_logit_bias_refuses),
         cmocka_unit_test(test_huge_logits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

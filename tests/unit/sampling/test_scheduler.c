@@ -296,6 +296,139 @@ static void a_common_beginning_is_read_once(void **state)
     }
 }
 
+/* Requests as they are, and what came of each. */
+struct asked {
+    struct generate_request *list;
+    int n, given, delivered;
+    int64_t draws[LINES];
+    int rcs[LINES], n_answers[LINES], n_ids[LINES], n_slid[LINES];
+    struct buf texts[LINES];
+};
+
+static int next_asked(void *user, struct generate_request *request, bool wait)
+{
+    struct asked *a = user;
+    (void)wait;
+    if (a->given == a->n)
+        return REQUEST_END;
+    *request = a->list[a->given++];
+    return REQUEST_READY;
+}
+
+static int done_asked(void *user, const struct generate_request *request, int rc,
+                      struct answer *answers, int n)
+{
+    struct asked *a = user;
+    const int i = a->delivered++;
+    a->draws[i] = request->draw;
+    a->rcs[i] = rc;
+    a->n_answers[i] = n;
+    for (int k = 0; k < n; k++) {
+        a->n_ids[i] += (int)answers[k].ids.n;
+        a->n_slid[i] += answers[k].slid;
+        assert_ok(buf_printf(&a->texts[i], "%s|", buf_text(&answers[k].text)));
+    }
+    return 0;
+}
+
+static void ask_all(struct asked *a, int batch_size)
+{
+    const struct scheduler_callbacks callbacks = {
+        .next = next_asked, .done = done_asked, .user = a};
+    assert_ok(scheduler_run(&engine, &config, &sampler, batch_size, &callbacks, NULL));
+    assert_int_equal(a->delivered, a->n);
+}
+
+static void release_asked(struct asked *a)
+{
+    for (int i = 0; i < a->n; i++)
+        buf_release(&a->texts[i]);
+}
+
+/* Each answer is a draw, and so is a request that has none because it failed; those that are
+ * generated elsewhere count, those with a draw of their own have it, and count. */
+static void every_request_knows_its_draws(void **state)
+{
+    (void)state;
+    struct sampler_config own = sampler;
+    struct generate_config two = config, bad = config;
+    own.draw = 50;
+    two.num_return_sequences = 2;
+    bad.num_beams = 0;
+    struct generate_request list[] = {
+        {.text = "the end", .n = 7, .generate = &two},
+        {.text = "the end", .n = 7, .generate = &bad},
+        {.text = "the end", .n = 7, .generate = &two, .elsewhere = true},
+        {.text = "the end", .n = 7, .sampler = &own, .own_draw = true},
+        {.text = "the end", .n = 7},
+        {.text = "the end", .n = 7, .sampler = &own},
+    };
+    static const int64_t draws[] = {0, 2, 3, 50, 6, 57};
+    for (int size = 1; size <= 4; size += 3) {
+        struct asked a = {.list = list, .n = 6};
+        ask_all(&a, size);
+        for (int i = 0; i < 6; i++) {
+            struct lines_run alone_run = {.lines = &(const char *){"the end"}};
+            struct sampler_config c = sampler;
+            struct buf expected = {0};
+            assert_int_equal(a.draws[i], draws[i]);
+            assert_int_equal(a.rcs[i], i == 1 ? ERR_RANGE : 0);
+            assert_int_equal(a.n_answers[i], i == 1 ? 0 : list[i].generate == &two ? 2 : 1);
+            c.draw = draws[i];
+            alone_run.samplers[0] = &c;
+            alone_run.configs[0] = list[i].generate == &two ? &two : NULL;
+            alone(&expected, 0, &alone_run);
+            assert_string_equal(buf_text(&a.texts[i]), i == 1   ? ""
+                                                       : i == 2 ? "||"
+                                                                : buf_text(&expected));
+            buf_release(&expected);
+        }
+        release_asked(&a);
+    }
+}
+
+/* A search with more texts than the engine holds has an engine of its own: one more, or many. */
+static void a_search_may_be_larger_than_the_engine(void **state)
+{
+    (void)state;
+    for (int more = 0; more <= 5; more++) {
+        struct sampler_config top = sampler;
+        struct generate_config contrastive = config, beams = config;
+        contrastive.penalty_alpha = 0.5f;
+        top.top_k = engine.max_seqs + more;
+        beams.num_beams = (engine.max_seqs + more + 1) / 2;
+        top.ignore_eos = true;
+        struct generate_request list[] = {
+            {.text = "the end", .n = 7, .generate = &contrastive, .sampler = &top},
+            {.text = "the end", .n = 7, .generate = &beams, .sampler = &top}};
+        struct asked a = {.list = list, .n = 2};
+        ask_all(&a, 2);
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(a.rcs[i], 0);
+            assert_int_equal(a.n_ids[i], config.max_new_tokens);
+        }
+        release_asked(&a);
+    }
+}
+
+/* All answers of a prompt that did not fit say that it slid, and no others. */
+static void a_prompt_that_slid_says_so(void **state)
+{
+    (void)state;
+    static char longer[200];
+    memset(longer, 'q', sizeof longer);
+    config.on_full = ON_FULL_SLIDE;
+    config.max_new_tokens = 2;
+    config.num_return_sequences = 3;
+    struct generate_request list[] = {{.text = longer, .n = sizeof longer},
+                                      {.text = longer, .n = 20}};
+    struct asked a = {.list = list, .n = 2};
+    ask_all(&a, 2);
+    assert_int_equal(a.n_slid[0], 3);
+    assert_int_equal(a.n_slid[1], 0);
+    release_asked(&a);
+}
+
 static void a_closed_output_ends_it(void **state)
 {
     (void)state;
@@ -380,6 +513,9 @@ int main(void)
         TEST(lines_have_settings_of_their_own),
         TEST(errors_stay_with_their_line),
         TEST(a_common_beginning_is_read_once),
+        TEST(every_request_knows_its_draws),
+        TEST(a_search_may_be_larger_than_the_engine),
+        TEST(a_prompt_that_slid_says_so),
         TEST(a_closed_output_ends_it),
         TEST(an_interrupt_delivers_what_was_made),
         TEST(broken_input_ends_it_after_what_was_read),

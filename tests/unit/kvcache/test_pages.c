@@ -201,6 +201,31 @@ static void no_memory_leaks_nothing(void **state)
     kvcache_release(&c);
 }
 
+/* Pages reserved and not yet filled are no free ones: a copy needs one. */
+static void a_copy_needs_a_free_page(void **state)
+{
+    (void)state;
+    struct kvcache c;
+    struct kv_seq seqs[3];
+    init(&c, seqs, 3, DTYPE_F16);
+    grow(&seqs[0], &c, 70);
+    assert_ok(kv_seq_reserve(&seqs[0], &c, 110)); /* three pages, of which two are filled */
+    kv_seq_fork(&seqs[1], &seqs[0], &c, 70);
+    grow(&seqs[2], &c, 199);
+    assert_int_equal(c.n_free, 1);
+    c.n_free = 0;
+    assert_int_equal(kv_seq_reserve(&seqs[0], &c, 1), ERR_FULL);
+    assert_ptr_equal(seqs[0].pages[1], seqs[1].pages[1]);
+    c.n_free = 1;
+    assert_ok(kv_seq_reserve(&seqs[0], &c, 1));
+    assert_ptr_not_equal(seqs[0].pages[1], seqs[1].pages[1]);
+    assert_int_equal(c.n_free, 0);
+    for (int i = 0; i < 3; i++)
+        kv_seq_release(&seqs[i], &c);
+    assert_int_equal(used(&c), 0);
+    kvcache_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +233,7 @@ int main(void)
         cmocka_unit_test(forks_share_until_written),
         cmocka_unit_test(truncation_gives_pages_back),
         cmocka_unit_test(what_does_not_fit_changes_nothing),
+        cmocka_unit_test(a_copy_needs_a_free_page),
         cmocka_unit_test(no_memory_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -416,6 +416,64 @@ static void an_assigned_text_is_read_when_needed(void **state)
     close_fixture(&x);
 }
 
+/* Of other weights there are no logits before all is read again, nor of a text that was cut short
+ * while another was read. */
+static void an_interrupt_leaves_no_stale_logits(void **state)
+{
+    (void)state;
+    struct fixture x;
+    struct config c = tiny_config();
+    int calls = 1;
+    struct progress p = {.step = interrupt_later, .user = &calls};
+    c.n_ctx = 1300;
+    open_config(&x, &c);
+    token_id *text = mem_array(1300, sizeof *text);
+    tiny_ids(text, 1300, &c, 11);
+    assert_ok(sequence_feed(&x.s, x.ids, 30, NULL));
+    calls = 2;
+    assert_int_equal(sequence_set(&x.s, text, 1300, &p), ERR_INTERRUPTED);
+    interrupt_clear();
+    assert_true(sequence_has_logits(&x.s));
+    assert_true(sequence_common(&x.s, text, 1300) >= 30);
+    assert_ok(sequence_set(&x.s, text, 30, NULL)); /* as many ids, all of them cached */
+    assert_is(&x, &x.s, text, 30);
+
+    x.m.version++;
+    calls = 1;
+    assert_int_equal(sequence_feed(&x.s, NULL, 0, &p), ERR_INTERRUPTED);
+    interrupt_clear();
+    assert_false(sequence_has_logits(&x.s));
+    assert_ok(sequence_feed(&x.s, NULL, 0, NULL));
+    assert_is(&x, &x.s, text, 30);
+    mem_free(text);
+    close_fixture(&x);
+}
+
+/* A fork has of the cache what the text and the cache have in common, and no more. */
+static void a_fork_of_an_unread_text_reads_the_rest(void **state)
+{
+    (void)state;
+    struct fixture x;
+    struct sequence child;
+    open_fixture(&x);
+    assert_ok(sequence_init(&child, &x.e));
+    assert_ok(sequence_feed(&x.s, x.ids, 100, NULL));
+    assert_ok(sequence_assign(&x.s, x.ids, N)); /* 50 of them unread */
+    sequence_fork(&child, &x.s, 140);
+    assert_int_equal(child.kv.n, 100);
+    assert_ok(sequence_feed(&child, NULL, 0, NULL));
+    assert_is(&x, &child, x.ids, 140);
+    assert_ok(sequence_assign(&x.s, x.ids + 1, 80)); /* another text than the cache's */
+    sequence_truncate(&x.s, 60);                     /* which stays as it is */
+    assert_int_equal(sequence_common(&x.s, x.ids, N), 100);
+    sequence_fork(&child, &x.s, 50);
+    assert_int_equal(child.kv.n, sequence_cached(&x.s));
+    assert_ok(sequence_feed(&child, NULL, 0, NULL));
+    assert_is(&x, &child, x.ids + 1, 50);
+    sequence_release(&child);
+    close_fixture(&x);
+}
+
 /* The ids stay while an engine goes and another comes. */
 static void a_parked_text_keeps_its_ids(void **state)
 {
@@ -455,6 +513,8 @@ int main(void)
         cmocka_unit_test(bad_ids_change_nothing),
         cmocka_unit_test(an_interrupted_feed_goes_on),
         cmocka_unit_test(an_assigned_text_is_read_when_needed),
+        cmocka_unit_test(an_interrupt_leaves_no_stale_logits),
+        cmocka_unit_test(a_fork_of_an_unread_text_reads_the_rest),
         cmocka_unit_test(a_parked_text_keeps_its_ids),
         cmocka_unit_test(a_full_pool_changes_nothing),
         cmocka_unit_test(no_memory_leaks_nothing),

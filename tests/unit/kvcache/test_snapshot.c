@@ -286,6 +286,43 @@ static void bad_files_are_refused(void **state)
     close_fixture(&x);
 }
 
+/* A file whose checksum is right, of a program that wrote what it should not have. */
+static void ids_of_no_token_are_refused(void **state)
+{
+    (void)state;
+    static const token_id bad[] = {-1, 101};
+    struct fixture x;
+    open_fixture(&x, DTYPE_F16, 7);
+    assert_ok(sequence_feed(&x.s, x.ids, N, NULL));
+    for (int i = 0; i < 2; i++) {
+        x.s.ids.data[N - 1] = bad[i];
+        assert_ok(snapshot_save(&x.s, x.path, "", true));
+        x.s.ids.data[N - 1] = x.ids[N - 1];
+        refused(&x, ERR_FORMAT, "is outside the model's vocabulary, 0 to 100");
+    }
+    remove(x.path);
+    close_fixture(&x);
+}
+
+/* There is nothing to read again. */
+static void an_empty_text_of_another_type_is_read(void **state)
+{
+    (void)state;
+    struct fixture x, y;
+    char *settings = NULL;
+    bool unread = true;
+    open_cache(&x, DTYPE_F16, DTYPE_F16, 7);
+    open_cache(&y, DTYPE_F16, DTYPE_F32, 7);
+    assert_ok(snapshot_save(&x.s, x.path, "", true));
+    assert_ok(snapshot_load(&y.s, x.path, NULL, NULL, &settings, &unread));
+    assert_false(unread);
+    assert_int_equal(y.s.ids.n, 0);
+    remove(x.path);
+    mem_free(settings);
+    close_fixture(&x);
+    close_fixture(&y);
+}
+
 static void other_weights_are_refused(void **state)
 {
     (void)state;
@@ -342,6 +379,8 @@ int main(void)
         cmocka_unit_test(a_file_holds_an_unread_last_id),
         cmocka_unit_test(a_file_holds_this_text_alone),
         cmocka_unit_test(bad_files_are_refused),
+        cmocka_unit_test(ids_of_no_token_are_refused),
+        cmocka_unit_test(an_empty_text_of_another_type_is_read),
         cmocka_unit_test(other_weights_are_refused),
         cmocka_unit_test(no_memory_leaks_nothing),
     };

@@ -1,6 +1,7 @@
 /* Prompts and answers as lines of JSON. */
 #include "tests/lib/test.h"
 
+#include "model/base/words.h"
 #include "repl/session/json_lines.h"
 #include "repl/settings/options.h"
 
@@ -69,6 +70,60 @@ static void json_lines_are_read(void **state)
         if (strstr(err_text(), bad[i][1]) == NULL)
             fail_msg("%s: \"%s\" does not say \"%s\"", bad[i][0], err_text(), bad[i][1]);
         assert_null(strstr(err_text(), "top_logprobs")); /* a name of ours that nobody gave */
+        json_prompt_release(&p);
+    }
+    options_release(&o);
+}
+
+static void read_line(struct json_prompt *p, struct options *o, const char *line)
+{
+    assert_ok(json_line_prompt(p, line, strlen(line), o, 5, tell));
+}
+
+static void values_mean_what_they_say(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        bool own; /* the draw is the line's */
+    } draws[] = {{"{\"prompt\":\"a\",\"seed\":3}", true},
+                 {"{\"prompt\":\"a\",\"draw\":0}", true},
+                 {"{\"prompt\":\"a\",\"seed\":null,\"draw\":null}", false},
+                 {"{\"prompt\":\"a\",\"top_p\":0.5}", false}};
+    struct options o;
+    struct json_prompt p;
+    struct words words;
+    assert_ok(options_init(&o));
+    for (size_t i = 0; i < sizeof draws / sizeof *draws; i++) {
+        read_line(&p, &o, draws[i].line);
+        assert_int_equal(p.own_draw, draws[i].own);
+        assert_int_equal(p.settings.sampler.seed, i == 0 ? 3 : 5);
+        json_prompt_release(&p);
+    }
+    read_line(&p, &o,
+              "{\"ids\":[0,2147483647],\"stop\":[\"a,b\",\"c\\\\n\"],"
+              "\"logit_bias\":{\"5\":-1.5,\"6\":2},\"temperature\":0.123456789,\"seed\":0}");
+    assert_int_equal(p.ids.n, 2);
+    assert_int_equal(p.ids.data[1], INT32_MAX);
+    assert_ok(words_parse(&words, p.settings.generate.stop));
+    assert_int_equal(words.n, 2);
+    assert_string_equal(words.list[0].bytes, "a,b");
+    assert_string_equal(words.list[1].bytes, "c\\n"); /* three characters, no end of a line */
+    words_release(&words);
+    assert_string_equal(p.settings.sampler.logit_bias, "5:-1.5,6:2");
+    assert_true(p.settings.sampler.temperature == 0.123456789f);
+    assert_true(p.settings.sampler.seed != 0 && p.settings.sampler.seed != 5); /* a fresh one */
+    json_prompt_release(&p);
+    static const char *const bad[][2] = {
+        {"{\"ids\":[2147483648]}", "ids[0] is not a token ID"},
+        {"{\"ids\":[1.0]}", "ids[0] is not a token ID"},
+        {"{\"ids\":[]}", "ids must not be empty"},
+        {"{\"prompt\":\"a\",\"logit_bias\":{\"5:1\":2}}", "must not have 5:1 as a name"},
+        {"{\"prompt\":\"a\",\"logit_bias\":{\"5,1\":2}}", "must not have 5,1 as a name"},
+        {"{\"prompt\":\"a\",\"stop\":\"\\u0000\"}", "must be a text without NUL"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_says(json_line_prompt(&p, bad[i][0], strlen(bad[i][0]), &o, 5, tell), bad[i][1]);
         json_prompt_release(&p);
     }
     options_release(&o);
@@ -158,6 +213,41 @@ static void json_lines_are_written(void **state)
     buf_release(&a.text);
 }
 
+/* Log-probabilities come back to the bit; each answer has as many alternatives as were found for
+ * it; a search has its scores and no draws. */
+static void numbers_are_written_in_full(void **state)
+{
+    (void)state;
+    token_id ids[] = {7, 8};
+    float own[] = {-1.0f / 3, -16777215.0f / 16777216};
+    struct token_score best[] = {{3, -0.25f}, {4, -0.5f}, {5, -0.75f}, {6, -1}};
+    struct answer a[] = {{.ids = {ids, 2, 2}, .logprobs = own, .score = -0.5},
+                         {.ids = {ids, 2, 2}, .logprobs = own}};
+    struct token_scores scores[] = {{.n = 2, .top = 2, .best = best}, {.n = 2}};
+    struct line_scores l = {.answers = scores, .n = 2};
+    struct settings drawn = {.sampler = {.seed = 9, .temperature = 1}}, beams = drawn;
+    struct buf out = {0};
+    beams.generate.num_beams = 2;
+    assert_true(json_is_drawn(&drawn));
+    assert_false(json_is_drawn(&beams));
+    assert_ok(json_line_answer(&out, (struct json_asked){0}, &beams, 3, a, 2, &l));
+    const char *at = strstr(buf_text(&out), "\"logprobs\":[");
+    assert_non_null(at);
+    char *end;
+    assert_true(strtof(at + strlen("\"logprobs\":["), &end) == own[0]);
+    assert_true(*end == ',' && strtof(end + 1, NULL) == own[1]);
+    assert_non_null(strstr(at, "\"top_logprobs\":[[{\"id\":3,\"logprob\":-0.25},"
+                               "{\"id\":4,\"logprob\":-0.5}],[{\"id\":5,\"logprob\":-0.75},"
+                               "{\"id\":6,\"logprob\":-1.0}]]"));
+    const char *second = strstr(at, "\"score\":-0.5},");
+    assert_non_null(second);
+    assert_null(strstr(second + strlen("\"score"), "score"));
+    assert_null(strstr(second, "top_logprobs"));
+    assert_null(strstr(buf_text(&out), "\"draw\""));
+    assert_null(strstr(buf_text(&out), "\"seed\""));
+    buf_release(&out);
+}
+
 /* Whatever it is, and of a line that is wrong too. */
 static void an_id_comes_back(void **state)
 {
@@ -192,10 +282,9 @@ static void an_id_comes_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_lines_are_read),
-        cmocka_unit_test(a_line_comes_before_a_file),
-        cmocka_unit_test(json_lines_are_written),
-        cmocka_unit_test(an_id_comes_back),
+        cmocka_unit_test(json_lines_are_read),         cmocka_unit_test(values_mean_what_they_say),
+        cmocka_unit_test(numbers_are_written_in_full), cmocka_unit_test(a_line_comes_before_a_file),
+        cmocka_unit_test(json_lines_are_written),      cmocka_unit_test(an_id_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,12 +176,28 @@ static void a_run_without_an_end(void **state)
     assert_true(schedule_rate(&c, 9, 0) == 0);
 }
 
+/* A rate of 0 has no part that a ramp could begin at. */
+static void a_rate_of_nothing_is_a_number(void **state)
+{
+    (void)state;
+    struct schedule_config c = {.warmup = 4};
+    for (int kind = SCHEDULE_CONSTANT; kind <= SCHEDULE_COSINE_RAMP; kind++)
+        for (int64_t step = 0; step < 12; step++) {
+            c.kind = kind;
+            assert_true(schedule_rate(&c, step, 10) == 0);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(originals_agree), cmocka_unit_test(ends_hold),
-        cmocka_unit_test(falls_late),      cmocka_unit_test(warmup_is_steps_or_a_part),
-        cmocka_unit_test(begins_anew),     cmocka_unit_test(a_run_without_an_end),
+        cmocka_unit_test(originals_agree),
+        cmocka_unit_test(ends_hold),
+        cmocka_unit_test(falls_late),
+        cmocka_unit_test(warmup_is_steps_or_a_part),
+        cmocka_unit_test(begins_anew),
+        cmocka_unit_test(a_run_without_an_end),
+        cmocka_unit_test(a_rate_of_nothing_is_a_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

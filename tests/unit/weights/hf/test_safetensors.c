@@ -223,6 +223,13 @@ static const char *const generation_files[][3] = {
      "generation_config.json: eos_token_id is 12345678901234567890, left out\n"},
     {"{\"penalty_alpha\": 0.6, \"top_k\": 1e9}", NULL,
      "generation_config.json: top_k is 1000000000.0, more than 512" NO_CONTRASTIVE},
+    /* As few and as many candidates as there may be, and one more. */
+    {"{\"penalty_alpha\": 0.6, \"top_k\": 2}", "penalty_alpha: 0.6\ntop_k: 2\n", ""},
+    {"{\"penalty_alpha\": 0.6, \"top_k\": 512}", "penalty_alpha: 0.6\ntop_k: 512\n", ""},
+    {"{\"penalty_alpha\": 0.6, \"top_k\": 513}", NULL,
+     "generation_config.json: top_k is 513, more than 512" NO_CONTRASTIVE},
+    {"{\"suppress_tokens\": [5, 4]}", "logit_bias: \"4:-inf\"\n",
+     "generation_config.json: suppress_tokens is 5, left out\n"},
     {"{\"penalty_alpha\": 0.6, \"top_k\": 1e400}", NULL,
      "generation_config.json: top_k is 1e400, more than 512" NO_CONTRASTIVE},
     {"{\"penalty_alpha\": 0.6, \"top_k\": 4.5}", NULL,

@@ -104,34 +104,6 @@ static void a_last_space_is_held_back(void **state)
     }
 }
 
-/* Stop tokens: ids and texts, each once, as many as there is room for. */
-static void stop_tokens_are_counted(void **state)
-{
-    (void)state;
-    struct stop_tokens stop;
-    struct buf text = {0};
-    config.stop_token = "7,q,7,\\n,<|endoftext|>";
-    assert_ok(generate_stop_tokens(&stop, &config, &model));
-    assert_int_equal(stop.n, 4);
-    assert_memory_equal(stop.ids, ((token_id[]){7, 1 + 'q', 1 + '\n', 0}), 4 * sizeof(token_id));
-    config.stop_token = NULL;
-    assert_ok(generate_stop_tokens(&stop, &config, &model));
-    assert_true(stop.n == 1 && stop.ids[0] == 0);
-    for (int i = 0; i < STOP_TOKENS_MAX; i++)
-        assert_ok(buf_printf(&text, "%s%d", i > 0 ? "," : "", 10 + i));
-    config.stop_token = text.data;
-    assert_ok(generate_stop_tokens(&stop, &config, &model));
-    assert_int_equal(stop.n, STOP_TOKENS_MAX);
-    assert_ok(buf_str(&text, ",10")); /* one that there is */
-    config.stop_token = text.data;
-    assert_ok(generate_stop_tokens(&stop, &config, &model));
-    assert_ok(buf_str(&text, ",9"));
-    config.stop_token = text.data;
-    assert_fails(generate_stop_tokens(&stop, &config, &model), ERR_RANGE,
-                 "stop_token has more than ");
-    buf_release(&text);
-}
-
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 int main(void)
 {
@@ -139,7 +111,6 @@ int main(void)
         TEST(the_begin_token_is_the_first_that_is_set),
         TEST(only_a_beginning_gets_the_begin_token),
         TEST(a_last_space_is_held_back),
-        TEST(stop_tokens_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

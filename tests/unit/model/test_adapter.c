@@ -33,6 +33,61 @@ static void targets_match_as_pefts(void **state)
     }
 }
 
+/* A part of a name is none, nor is what would lie before it or in no layer. */
+static void what_names_no_matrix_is_refused(void **state)
+{
+    (void)state;
+    static const char *const targets[] = {"attn",
+                                          "_attn",
+                                          "proj",
+                                          "c_att",
+                                          "h.3.attn.c_attn",
+                                          "h.0",
+                                          "c_attn,c_fcc",
+                                          "c_attn.weight",
+                                          ".transformer.h.0.attn.c_attn",
+                                          "x.transformer.h.0.attn.c_attn",
+                                          "",
+                                          ", "};
+    struct config c = tiny_config();
+    assert_ok(config_check(&c));
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        char text[64];
+        size_t n;
+        snprintf(text, sizeof text, "%s", targets[i]);
+        const struct adapter_config k = {.rank = 2, .alpha = 1, .targets = text};
+        if (adapter_count(&n, &k, &c) != ERR_RANGE)
+            fail_msg("%s is a target", targets[i]);
+    }
+}
+
+static void sizes_are_within_their_ranges(void **state)
+{
+    (void)state;
+    static const struct {
+        int rank;
+        float alpha, dropout;
+        bool good;
+    } cases[] = {{1, 1, 0, true},    {ADAPTER_MAX_RANK, -3, 0.99f, true},
+                 {0, 1, 0, false},   {ADAPTER_MAX_RANK + 1, 1, 0, false},
+                 {2, NAN, 0, false}, {2, INFINITY, 0, false},
+                 {2, 1, 1, false},   {2, 1, -0.1f, false},
+                 {2, 1, NAN, false}};
+    struct config c = tiny_config();
+    char text[] = "c_fc";
+    assert_ok(config_check(&c));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t n;
+        const struct adapter_config k = {.rank = cases[i].rank,
+                                         .alpha = cases[i].alpha,
+                                         .dropout = cases[i].dropout,
+                                         .targets = text};
+        assert_int_equal(adapter_count(&n, &k, &c), cases[i].good ? 0 : ERR_RANGE);
+        if (cases[i].good)
+            assert_int_equal(n, c.n_layer * cases[i].rank * (c.n_embd + c.n_inner));
+    }
+}
+
 static void sums_are_right_in_any_parts(void **state)
 {
     (void)state;
@@ -68,6 +123,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(targets_match_as_pefts),
+        cmocka_unit_test(what_names_no_matrix_is_refused),
+        cmocka_unit_test(sizes_are_within_their_ranges),
         cmocka_unit_test(sums_are_right_in_any_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

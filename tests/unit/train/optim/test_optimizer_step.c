@@ -69,6 +69,28 @@ static void weights_grow_up_to_the_limit(void **state)
             }
 }
 
+/* Where rate times weight decay is above 2, a decay turns weights round and makes them larger. */
+static void a_decay_beyond_all_bounds_is_refused(void **state)
+{
+    (void)state;
+    struct optimizer_config c = undecayed(OPTIMIZER_ADAMW);
+    c.weight_decay = 0.1f;
+    c.decay = DECAY_ALL;
+    c.beta1 = 0;
+    struct optimizer *o = open_optimizer(&c);
+    float weights[N] = {4500, 1, -2}, before[N];
+    const float grads[N] = {0};
+    optimizer_set_limit(o, 10000);
+    assert_true(optimizer_step(o, weights, grads, 1, 0, 0));
+    memcpy(before, weights, sizeof before);
+    assert_false(optimizer_step(o, weights, grads, 1, 0, 35)); /* -2.5 times as large */
+    assert_memory_equal(weights, before, sizeof before);
+    assert_int_equal(optimizer_steps(o), 1);
+    assert_true(optimizer_step(o, weights, grads, 1, 0, 30));
+    assert_true(fabsf(weights[0] + 9000) < 1);
+    optimizer_free(o);
+}
+
 /* As in PyTorch: by grad_clip / (norm + 1e-6), where that is below 1. */
 static void tiny_norms_are_clipped_as_in_pytorch(void **state)
 {
@@ -101,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_grow_up_to_the_limit),
+        cmocka_unit_test(a_decay_beyond_all_bounds_is_refused),
         cmocka_unit_test(tiny_norms_are_clipped_as_in_pytorch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

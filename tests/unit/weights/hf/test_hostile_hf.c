@@ -214,7 +214,7 @@ static const struct {
     {"{\"n_layer\": 0}", CF "n_layer is 0, must be a whole number 1 to 2147483647"},
     {"{\"n_layer\": 1000000000}", CF "n_layer is 1000000000, must be 1 to 4096"},
     {"{\"n_layer\": 18446744073709551616}",
-     CF "not JSON: line 1: too big integer near '18446744073709551616'"},
+     CF "n_layer is \"18446744073709551616\", must be a whole number 1 to 2147483647"},
     {"{\"n_positions\": 0}", CF "n_positions is 0, must be a whole number 1 to 2147483647"},
     {"{\"n_positions\": 2147483647}", CF "n_positions is 2147483647, must be 1 to 16777216"},
     {"{\"vocab_size\": -1}", CF "vocab_size is -1, must be a whole number 1 to 2147483647"},

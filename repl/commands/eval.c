@@ -110,14 +110,16 @@ static int check_eval_settings(const struct repl *r, const struct eval *e, bool 
 {
     const struct setting *const rows[] = {OPTION(eval.seq_length), OPTION(eval.overlap),
                                           OPTION(eval.last_n), OPTION(eval.detokenize)};
-    char dashed[64];
+    const struct settings_store *store = &r->options.store;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const enum origin origin = settings_store_origin(&r->options.store, rows[i]);
+        const enum origin origin = settings_store_origin(store, rows[i]);
         const bool given = origin == ORIGIN_CALL || (shell && origin == ORIGIN_COMMAND_LINE);
         if (!given || strstr(e->settings, rows[i]->name) != NULL)
             continue;
-        option_dashed(dashed, sizeof dashed, rows[i]->name);
-        return err_set(ERR_UNSUPPORTED, "eval %s does not take %s", e->name, dashed);
+        const char *typed =
+            settings_store_source(store, settings_store_layer(store, rows[i]), rows[i]);
+        return err_set(ERR_UNSUPPORTED, "eval %s does not take %.*s", e->name,
+                       (int)strcspn(typed, "="), typed);
     }
     return 0;
 }

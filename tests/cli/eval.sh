@@ -109,8 +109,13 @@ is "a setting that an evaluation does not read is refused" "eval text does not t
 eval kl does not take --last-n
 eval wikitext does not take --last-n
 eval choice does not take --seq-length
-eval lambada does not take --detokenize" "$(measure text $own/wiki.txt --overlap 4; measure kl $MODEL $own/wiki.txt --last-n 3
-    measure wikitext $own/wiki.txt --last-n 8; measure choice $own/wiki.txt --seq-length 8; measure lambada $own/lambada.jsonl --no-detokenize)"
+eval lambada does not take --no-detokenize
+eval text does not take --detokenize" "$(measure text $own/wiki.txt --overlap 4; measure kl $MODEL $own/wiki.txt --last-n 3
+    measure wikitext $own/wiki.txt --last-n 8; measure choice $own/wiki.txt --seq-length 8; measure lambada $own/lambada.jsonl --no-detokenize
+    measure text $own/wiki.txt --detokenize=off)"
+is "choice takes --no-detokenize, of which HellaSwag's text is as written" "HellaSwag's text made ready as lm-eval does" \
+    "$(printf '%s\n' '{"activity_label": "Sea", "ctx_a": "The sea [title] is", "ctx_b": "blue", "endings": ["a", "b"], "label": 0}' >"$TMPDIR/swag.jsonl"
+    measure choice "$TMPDIR/swag.jsonl" | grep -o "HellaSwag.*does"; measure choice "$TMPDIR/swag.jsonl" --no-detokenize | grep -o "HellaSwag.*does\|does not take.*")"
 # kl reads documents as training does, whatever they are in.
 printf 'The sea is wide.<|endoftext|>And the sky is blue.' >"$TMPDIR/two.txt"
 printf '{"text": "The sea is wide."}\n{"text": "And the sky is blue."}\n' >"$TMPDIR/two.jsonl"

@@ -38,7 +38,7 @@ static const struct eval table[] = {
           "  text\tthe document\n"
           "token files\tas `train` reads them: .bin, .tfrecord, .pkl, .npy\n"
           "folder, *.txt\tall of its files, or all that match, by name"},
-{.name = "choice", .argument = "FILE", .options = "limit json", .settings = "", .run = eval_choice,
+{.name = "choice", .argument = "FILE", .options = "limit json", .settings = "detokenize", .run = eval_choice,
  .help = "multiple choice from JSON lines, e.g. HellaSwag",
  .reads = "JSON lines\tone question a line\n"
           "  ctx\tthe text before the endings; also context or prompt, or ctx_a and ctx_b, joined by a space\n"

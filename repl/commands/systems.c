@@ -8,6 +8,7 @@
 #define LANGUINI "Languini GPT"
 #define NANO "nanoGPT"
 #define MEGATRON "Megatron-LM"
+#define TRAINER "transformers Trainer"
 
 /* clang-format off */
 static const struct system_option table[] = {
@@ -299,6 +300,34 @@ static const struct system_option table[] = {
 {MEGATRON, "--bf16", "training.matmul_precision", "of the factors of matrix products; weights and activations stay float32; not with tensor_parallel"},
 {MEGATRON, "--grad-reduce-in-bf16", "execution.half_partials", "gradients stay float32 within a block; the same results for any number of processes"},
 {MEGATRON, "--use-distributed-optimizer", "execution.zero", "zero=1; zero=2 divides summed gradients too"},
+
+/* huggingface/transformers src/transformers/training_args.py, and run_clm.py's own */
+{TRAINER, "model_name_or_path", "model.init", ""},
+{TRAINER, "train_file, validation_file", "data.data, data.validation", ""},
+{TRAINER, "block_size", "training.sequence_length", ""},
+{TRAINER, "output_dir", "checkpoint.folder", ""},
+{TRAINER, "run_name", "logging.label", ""},
+{TRAINER, "num_train_epochs, max_steps", "training.epochs, training.steps", ""},
+{TRAINER, "per_device_train_batch_size", "training.micro_batch_size", ""},
+{TRAINER, "gradient_accumulation_steps", "training.gradient_accumulation", ""},
+{TRAINER, "learning_rate, weight_decay, max_grad_norm", "schedule.learning_rate, optimizer.weight_decay, optimizer.grad_clip", ""},
+{TRAINER, "adam_beta1, adam_beta2, adam_epsilon", "optimizer.beta1, optimizer.beta2, optimizer.eps", ""},
+{TRAINER, "optim", "optimizer.optimizer", "adamw_torch: adamw"},
+{TRAINER, "lr_scheduler_type", "schedule.schedule", "constant_with_warmup: constant; for constant also set warmup=0"},
+{TRAINER, "warmup_steps", "schedule.warmup", ""},
+{TRAINER, "warmup_ratio", "schedule.warmup", "below 1: a fraction of all steps"},
+{TRAINER, "logging_steps, eval_steps, save_steps", "logging.log_every, logging.eval_every, checkpoint.save_every", ""},
+{TRAINER, "logging_strategy, eval_strategy, save_strategy", "", "steps; 0 of the three above is no"},
+{TRAINER, "save_total_limit", "checkpoint.keep_last", ""},
+{TRAINER, "load_best_model_at_end", "checkpoint.keep_best", "the best is kept beside the newest"},
+{TRAINER, "early_stopping_patience", "training.patience", ""},
+{TRAINER, "eval_on_start", "logging.eval_first", ""},
+{TRAINER, "seed, data_seed", "training.seed, data.shuffle_seed", ""},
+{TRAINER, "fp16", "training.precision", "float16 with loss scaling, without a float32 copy of the weights"},
+{TRAINER, "bf16", "training.matmul_precision", "of the factors of matrix products; weights and activations stay float32"},
+{TRAINER, "gradient_checkpointing", "execution.recompute", "all"},
+{TRAINER, "resume_from_checkpoint", ":train, checkpoint.resume", ":train resume FOLDER"},
+{TRAINER, "report_to", "logging.tensorboard, logging.wandb", ""},
 };
 /* clang-format on */
 

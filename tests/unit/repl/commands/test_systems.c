@@ -91,6 +91,46 @@ static bool is_in_table(const char *system, const char *option)
     return false;
 }
 
+static int count_names(const char *list)
+{
+    int n = *list != '\0';
+    for (const char *p = list; (p = strchr(p, ',')) != NULL; p++)
+        n++;
+    return n;
+}
+
+/* Name number i of "a, b". */
+static void nth_name(char out[80], const char *list, int i)
+{
+    for (; i > 0; i--)
+        list = strchr(list, ',') + 2;
+    snprintf(out, 80, "%.*s", (int)strcspn(list, ","), list);
+}
+
+/* Of systems whose options are plain words: where a row has one setting for each and no note. */
+static void what_is_the_same_has_its_name_here_too(void **state)
+{
+    (void)state;
+    const struct system_option *o;
+    int n = 0;
+    for (int i = 0; (o = system_option_at(i)) != NULL; i++) {
+        const int names = count_names(o->option);
+        for (int k = 0; *o->note == '\0' && names == count_names(o->here) && k < names; k++) {
+            char option[80], here[80];
+            const struct setting *row, *other;
+            nth_name(option, o->option, k);
+            nth_name(here, o->here, k);
+            if (option[strspn(option, "abcdefghijklmnopqrstuvwxyz_0123456789")] != '\0' ||
+                settings_table_lookup(&run_table, &row, here, true) != 0)
+                continue;
+            if (settings_table_lookup(&run_table, &other, option, true) != 0 || other != row)
+                fail_msg("%s: %s is not %s", o->system, option, here);
+            n++;
+        }
+    }
+    assert_true(n > 50);
+}
+
 /* tests/golden/systems.txt: what the sources of these systems have. */
 static void every_published_option_is_in_the_table(void **state)
 {
@@ -144,7 +184,7 @@ static void every_setting_is_accounted_for(void **state)
 {
     (void)state;
     static const char own[] =
-        " data.document_separator data.shuffle_seed data.generated_tokens "
+        " data.document_separator data.generated_tokens "
         "training.budget_hours training.embd_pdrop training.resid_pdrop "
         "training.max_bad_steps training.spike_z execution.matrices execution.elastic "
         "execution.memory checkpoint.min_part_mb "
@@ -192,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_name_exists),
         cmocka_unit_test(no_option_stands_twice),
+        cmocka_unit_test(what_is_the_same_has_its_name_here_too),
         cmocka_unit_test(every_published_option_is_in_the_table),
         cmocka_unit_test(every_setting_is_accounted_for),
         cmocka_unit_test(every_option_of_eval_is_accounted_for),

@@ -274,7 +274,7 @@ void cmd_data_explain(void)
     puts("Texts by name");
     for (int i = 0; (t = published_at(i)) != NULL; i++)
         wrap_column(t->help, printf("  %s", t->name), help_text_column(26));
-    puts("\nSettings of prepare");
+    puts("\nSettings of prepare, each explained by help NAME");
     data_prepare_explain();
 }
 

@@ -12,6 +12,7 @@
 #include "repl/commands/other_words.h"
 #include "repl/session/repl.h"
 #include "train/config/run_config.h"
+#include "train/prepare/prepare_config.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,15 +38,49 @@ static int refuse_unknown_name(const char *name)
                          file_quote(name));
 }
 
+/* Settings in other tables than the session's. */
+struct named_rows {
+    const struct setting *run, *prepare; /* NULL: none of the name */
+};
+
+static struct named_rows find_rows(const char *name)
+{
+    struct named_rows rows = {.prepare = settings_table_find(&prepare_settings, name)};
+    if (settings_table_lookup(&run_table, &rows.run, name, false) != 0)
+        rows.run = NULL;
+    return rows;
+}
+
+static void explain_rows(const struct named_rows *rows, bool shell)
+{
+    if (rows->run != NULL)
+        help_explain_run_setting(rows->run, shell);
+    if (rows->run != NULL && rows->prepare != NULL)
+        putchar('\n');
+    if (rows->prepare != NULL)
+        help_explain_prepare_setting(rows->prepare, shell);
+}
+
+/* A command's option alone leaves room for prepare's setting of its name: format. */
+static void explain_option(const struct repl *r, const struct setting *o,
+                           const struct setting *prepare, bool shell)
+{
+    help_explain_setting(&r->options, o);
+    if (!o->call_only || prepare == NULL)
+        return;
+    putchar('\n');
+    help_explain_prepare_setting(prepare, shell);
+}
+
 /* A name may be a command's and a setting's. */
 static int explain_name(const struct repl *r, const char *name, bool shell)
 {
     const struct command *command = command_called(name + (*name == ':'));
-    const struct setting *o = settings_table_find(&options_table, name), *row = NULL;
+    const struct setting *o = settings_table_find(&options_table, name);
+    const struct named_rows rows = find_rows(name);
     const enum table_format format = (enum table_format)r->options.settings.call.format;
     const bool topic = help_is_topic(name);
-    if (command == NULL && o == NULL && !topic &&
-        settings_table_lookup(&run_table, &row, name, false) != 0)
+    if (command == NULL && o == NULL && !topic && rows.run == NULL && rows.prepare == NULL)
         return refuse_unknown_name(name);
     if (format != TABLE_TEXT && !topic)
         return err_set(ERR_RANGE, "help %s is text; lists have other formats: help settings",
@@ -57,12 +92,12 @@ static int explain_name(const struct repl *r, const char *name, bool shell)
     else if (command != NULL)
         return 0;
     if (o != NULL) {
-        help_explain_setting(&r->options, o);
+        explain_option(r, o, rows.prepare, shell);
         return 0;
     }
     if (topic)
         return help_topic(name, format, shell);
-    help_explain_run_setting(row, shell);
+    explain_rows(&rows, shell);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "train/config/run_config.h"
+#include "train/prepare/prepare_config.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -267,22 +268,45 @@ void help_explain_setting(const struct options *now, const struct setting *o)
     buf_release(&range);
 }
 
-void help_explain_run_setting(const struct setting *row, bool shell)
+/* A setting with its value in `values`, which are the built-in ones. */
+static void explain_row(const struct setting *row, const void *values, const char *name,
+                        const char *group)
 {
-    struct run_config c;
     struct buf value = {0}, range = {0};
-    if (run_config_init(&c) != 0)
-        return;
-    setting_format(row, &c, &value);
+    setting_format(row, values, &value);
     setting_range(row, &range);
-    printf("%s%s.%s%s\n", term_bold(stdout), row->group, row->name, term_plain(stdout));
+    printf("%s%s%s\n", term_bold(stdout), name, term_plain(stdout));
     print_setting_help(row);
     wrap_row("values", buf_text(&range));
     wrap_row("built in", value.n > 0 ? buf_text(&value) : "empty");
     print_other_names(row);
-    wrap_row("group", shell ? "training run: `prattle help training` lists them"
-                            : "training run: `:help training` lists them");
+    wrap_row("group", group);
     buf_release(&value);
     buf_release(&range);
+}
+
+void help_explain_run_setting(const struct setting *row, bool shell)
+{
+    struct run_config c;
+    char name[96];
+    if (run_config_init(&c) != 0)
+        return;
+    snprintf(name, sizeof name, "%s.%s", row->group, row->name);
+    explain_row(row, &c, name,
+                shell ? "training run: `prattle help training` lists them"
+                      : "training run: `:help training` lists them");
     run_config_release(&c);
+}
+
+void help_explain_prepare_setting(const struct setting *row, bool shell)
+{
+    struct prepare_config c;
+    char name[96];
+    if (prepare_config_init(&c) != 0)
+        return;
+    snprintf(name, sizeof name, "%s=", row->name);
+    explain_row(row, &c, name,
+                shell ? "data prepare: `prattle help data` lists them"
+                      : "data prepare: `:help data` lists them");
+    prepare_config_release(&c);
 }

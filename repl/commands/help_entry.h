@@ -9,5 +9,7 @@ void help_explain_command(const struct command *c, bool shell);
 void help_explain_setting(const struct options *now, const struct setting *o);
 /* A setting of training runs. */
 void help_explain_run_setting(const struct setting *row, bool shell);
+/* A setting of data prepare. */
+void help_explain_prepare_setting(const struct setting *row, bool shell);
 
 #endif

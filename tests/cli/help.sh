@@ -30,6 +30,13 @@ is "no command lists formats that it refuses" "" "$(for name in bench hub eval; 
 has "  help has them all" "--format text|markdown|csv|json|man|bash" "$(p help help)"
 is "a setting of a run says where all are" "training run: \`prattle help training\` lists them" \
     "$(p help warmup | sed -n 's/^  group *//p')"
+explained() { p help $1 | sed -n 's/^  values *//p; s/^  built in *//p' | xargs -d '\n'; }
+for name in $(p help data | sed -n 's/^  \([a-z_]*\)= .*/\1/p'); do
+    has "help $name explains it" "$name" "$(p help $name | head -1)"
+done
+is "  with its values and the built-in one" "keep, exact or near keep" "$(explained duplicates)"
+is "  as the run's of the same name" "text <|endoftext|> text <|endoftext|>" "$(explained document_separator)"
+has "  and beside an option" "auto, megatron, nanogpt, llmc, tfrecord or jsonl" "$(p help format)"
 has "an argument in brackets is whole" $'\nprattle data prepare IN ... OUT [KEY=VALUE ...]\n' "$(p help data)"
 has "an option's help is what it does for the command" "--all                   every position" "$(p help logits)"
 has "  or for a form of it" "--all                   history: every model" "$(p help eval)"

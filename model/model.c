@@ -13,6 +13,7 @@ void model_free(struct model *m)
     mem_free(m->name);
     mem_free(m->source);
     mem_free(m->defaults);
+    kept_files_release(&m->kept);
     mem_free(m);
 }
 

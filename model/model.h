@@ -24,6 +24,7 @@ struct model {
     struct adapter *adapter;   /* model/adapter_switch.h; NULL: none; owned */
     char *defaults;            /* the settings stored with the model, as YAML; NULL: none; owned */
     const char *defaults_file; /* the name of their file, for messages; a literal, or NULL */
+    struct kept_files kept; /* of a Hugging Face folder: config.json, generation_config.json */
 };
 
 void model_free(struct model *m); /* accepts NULL */

@@ -119,6 +119,8 @@ static int build_model(struct model *m, struct model_files *f, enum dtype dtype,
     m->defaults_file = s->defaults_file;
     s->name = s->defaults = NULL;
     s->tokenizer = NULL;
+    m->kept = s->kept;
+    s->kept = (struct kept_files){0};
     return 0;
 }
 

@@ -64,6 +64,8 @@ static int describe_model(struct source *s, const struct params *p, const struct
     s->readers = mem_array((size_t)s->table.n_tensors, sizeof *s->readers);
     if (s->name == NULL || s->readers == NULL || (m->defaults != NULL && s->defaults == NULL))
         return ERR_NOMEM;
+    if ((rc = kept_files_copy(&s->kept, &m->kept)) != 0)
+        return rc;
     s->dtype = element_dtype(&p->tensors[0]);
     for (int i = 0; i < s->table.n_tensors; i++) {
         struct param_tensor *t = &p->tensors[i];

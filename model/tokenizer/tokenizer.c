@@ -19,6 +19,7 @@ struct tokenizer {
     bool add_prefix_space;
     struct piece_vocab pieces; /* file: owned; without a list. encode NULL: byte-level BPE */
     _Atomic(struct token_order *) order; /* NULL until somebody asks for it */
+    struct kept_files kept;
 };
 
 int tokenizer_new(struct tokenizer **out, const struct vocab *v)
@@ -62,7 +63,8 @@ int tokenizer_new_pieces(struct tokenizer **out, const struct piece_vocab *p)
 
 size_t tokenizer_memory(const struct tokenizer *t)
 {
-    return sizeof *t + token_table_bytes(&t->table) + t->pieces.n_file;
+    return sizeof *t + token_table_bytes(&t->table) + t->pieces.n_file +
+           kept_files_bytes(&t->kept);
 }
 
 static void free_order(struct token_order *o)
@@ -78,6 +80,7 @@ void tokenizer_free(struct tokenizer *t)
         return;
     token_table_release(&t->table);
     free_order(atomic_load(&t->order));
+    kept_files_release(&t->kept);
     if (t->pieces.encode != NULL) {
         t->pieces.close(t->pieces.user);
         mem_free((char *)t->pieces.file);
@@ -354,6 +357,16 @@ const char *tokenizer_file(const struct tokenizer *t, size_t *n)
 {
     *n = t->pieces.n_file;
     return t->pieces.file;
+}
+
+int tokenizer_keep(struct tokenizer *t, const char *name, const char *bytes, size_t n)
+{
+    return kept_files_add(&t->kept, name, bytes, n);
+}
+
+const struct kept_files *tokenizer_kept(const struct tokenizer *t)
+{
+    return &t->kept;
 }
 
 token_id tokenizer_find(const struct tokenizer *t, const char *text, size_t n)

@@ -10,6 +10,7 @@
  */
 #include "model/base/buf.h"
 #include "model/base/ids.h"
+#include "model/base/kept_files.h"
 #include "model/tokenizer/pieces.h"
 #include "model/tokenizer/vocab.h"
 
@@ -78,6 +79,10 @@ token_id tokenizer_eos(const struct tokenizer *t); /* TOKEN_NONE: none */
 token_id tokenizer_find(const struct tokenizer *t, const char *text, size_t n);
 /* The file of a tokenizer of pieces, n bytes, borrowed; NULL: it is byte-level BPE. */
 const char *tokenizer_file(const struct tokenizer *t, size_t *n);
+/* Keep a copy of a file that it came from; the name is a literal. ERR_NOMEM. */
+int tokenizer_keep(struct tokenizer *t, const char *name, const char *bytes, size_t n);
+/* The files that it was given to keep, borrowed: written as they are, they are this tokenizer. */
+const struct kept_files *tokenizer_kept(const struct tokenizer *t);
 /* For writing files: a token's text (NULL: a hole), and the merges by rank; borrowed. */
 const char *tokenizer_text(const struct tokenizer *t, token_id id);
 int tokenizer_merges(const struct tokenizer *t);

@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "weights/hf/config_kept.h"
 #include "weights/hf/hf_config.h"
 #include "weights/hf/safetensors.h"
 #include "weights/hf/vocab_write.h"
@@ -126,15 +127,21 @@ static int write_text(const char *folder, const char *name, const struct buf *te
 static int write_config(const char *folder, const struct source *s, const struct save_config *c)
 {
     struct buf text = {0};
-    int rc = hf_config_write(&text, &s->config, dtype_asked(c, s->dtype));
+    const struct kept_file *was = kept_files_find(&s->kept, "config.json");
+    const enum dtype dtype = dtype_asked(c, s->dtype);
+    int rc = was == NULL ? hf_config_write(&text, &s->config, dtype)
+                         : hf_config_write_kept(&text, &s->config, dtype, was->bytes, was->n);
     if (rc == 0)
         rc = write_text(folder, "config.json", &text);
     buf_release(&text);
     return rc;
 }
 
-static int write_generation_config(const char *folder, const struct config *c)
+/* As the model came with it, or what its configuration says. */
+static int write_generation_config(const char *folder, const struct source *s)
 {
+    const struct kept_file *was = kept_files_find(&s->kept, "generation_config.json");
+    const struct config *c = &s->config;
     const struct {
         const char *name;
         token_id id;
@@ -142,6 +149,8 @@ static int write_generation_config(const char *folder, const struct config *c)
                {"eos_token_id", c->eos_token_id},
                {"pad_token_id", c->pad_token_id}};
     struct buf text = {0};
+    if (was != NULL)
+        return write_text(folder, was->name, &(struct buf){.data = was->bytes, .n = was->n});
     int rc = buf_str(&text, "{\n  \"_from_model_config\": true");
     for (size_t i = 0; i < sizeof ids / sizeof *ids && rc == 0; i++)
         if (ids[i].id != TOKEN_NONE)
@@ -152,10 +161,14 @@ static int write_generation_config(const char *folder, const struct config *c)
     return rc;
 }
 
-static int write_defaults(const char *folder, const char *yaml)
+/* Settings that a file written as it was says again need no file of their own. */
+static int write_defaults(const char *folder, const struct source *s)
 {
     struct buf text = {0};
-    int rc = buf_str(&text, yaml);
+    const char *of = s->defaults_file == NULL ? "" : s->defaults_file;
+    if (s->defaults == NULL || kept_files_find(&s->kept, of) != NULL)
+        return 0;
+    int rc = buf_str(&text, s->defaults);
     if (rc == 0)
         rc = write_text(folder, "prattle.yaml", &text);
     buf_release(&text);
@@ -166,10 +179,10 @@ int hf_about_write(const char *folder, const struct source *s, const struct save
 {
     int rc = write_config(folder, s, c);
     if (rc == 0)
-        rc = write_generation_config(folder, &s->config);
+        rc = write_generation_config(folder, s);
     if (rc == 0 && s->tokenizer != NULL)
         rc = vocab_write_folder(s->tokenizer, folder, false);
-    return rc == 0 && s->defaults != NULL ? write_defaults(folder, s->defaults) : rc;
+    return rc == 0 ? write_defaults(folder, s) : rc;
 }
 
 int hf_weights_write(const char *folder, const struct source *s, const struct save_config *c,

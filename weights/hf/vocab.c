@@ -309,8 +309,9 @@ static int open_pieces(struct tokenizer **out, const char *folder, const struct 
         struct buf b = {0};
         bool found;
         rc = file_set_read(&b, &found, open, folder, sentencepiece_names[i], FILE_MAX_BYTES);
-        if (rc == 0 && b.n > 0 && (rc = sniff_refuse_text(b.data, b.n)) == 0)
-            rc = sentencepiece_open(out, b.data, b.n, c, p);
+        if (rc == 0 && b.n > 0 && (rc = sniff_refuse_text(b.data, b.n)) == 0 &&
+            (rc = sentencepiece_open(out, b.data, b.n, c, p)) == 0)
+            rc = tokenizer_keep(*out, sentencepiece_names[i], b.data, b.n);
         if (rc != 0)
             wrap_file(folder, sentencepiece_names[i]);
         buf_release(&b);
@@ -324,23 +325,66 @@ int vocab_open_folder(struct tokenizer **out, const char *folder, const struct c
     return vocab_open_files(out, folder, NULL, c, p);
 }
 
+/* The files of a tokenizer: those of struct vocab_text, then what others read. */
+enum { TOKENIZER, VOCAB, MERGES, ADDED, CONFIG, N_TEXTS, N_FILES = N_TEXTS + 2 };
+static const char *const file_names[N_FILES] = {"tokenizer.json",
+                                                "vocab.json",
+                                                "merges.txt",
+                                                "added_tokens.json",
+                                                "tokenizer_config.json",
+                                                "special_tokens_map.json",
+                                                "chat_template.jinja"};
+
+/* Keep what has been read, b [N_TEXTS], and what else is there. A file that says nothing here is no
+ * reason to refuse a tokenizer. */
+static int keep_files(struct tokenizer *t, const struct buf *b, const char *folder,
+                      const struct file_set *open, const struct progress *p)
+{
+    int rc = 0;
+    for (int i = 0; i < N_FILES && rc == 0; i++) {
+        struct buf more = {0};
+        bool found = false;
+        if (i < N_TEXTS && b[i].n > 0)
+            rc = tokenizer_keep(t, file_names[i], b[i].data, b[i].n);
+        else if ((rc = file_set_read(&more, &found, open, folder, file_names[i], FILE_MAX_BYTES)) ==
+                     0 &&
+                 found)
+            rc = tokenizer_keep(t, file_names[i], more.data, more.n);
+        if (rc != 0 && rc != ERR_NOMEM && rc != ERR_INTERRUPTED) {
+            progress_note(p, "%s is not saved with the model: %s", file_names[i], err_text());
+            err_clear();
+            rc = 0;
+        }
+        buf_release(&more);
+    }
+    return rc;
+}
+
+static int read_texts(struct vocab_text *t, struct buf b[N_TEXTS], const struct file_set *open,
+                      const char *folder)
+{
+    int rc =
+        read_text(&b[TOKENIZER], &t->tokenizer, &t->n_tokenizer, open, folder, "tokenizer.json");
+    if (rc == 0 && t->tokenizer == NULL) {
+        rc = read_text(&b[VOCAB], &t->vocab, &t->n_vocab, open, folder, "vocab.json");
+        if (rc == 0)
+            rc = read_text(&b[MERGES], &t->merges, &t->n_merges, open, folder, "merges.txt");
+        if (rc == 0)
+            rc = read_text(&b[ADDED], &t->added, &t->n_added, open, folder, "added_tokens.json");
+    }
+    return rc != 0 ? rc
+                   : read_text(&b[CONFIG], &t->config, &t->n_config, open, folder,
+                               "tokenizer_config.json");
+}
+
 int vocab_open_files(struct tokenizer **out, const char *folder, const struct file_set *open,
                      const struct config *c, const struct progress *p)
 {
     struct vocab_text t = {0};
-    struct buf b[5] = {{0}};
+    struct buf b[N_TEXTS] = {{0}};
     char shown[SHOWN];
     *out = NULL;
-    int rc = read_text(&b[0], &t.tokenizer, &t.n_tokenizer, open, folder, "tokenizer.json");
-    if (rc == 0 && t.tokenizer == NULL) {
-        rc = read_text(&b[1], &t.vocab, &t.n_vocab, open, folder, "vocab.json");
-        if (rc == 0)
-            rc = read_text(&b[2], &t.merges, &t.n_merges, open, folder, "merges.txt");
-        if (rc == 0)
-            rc = read_text(&b[3], &t.added, &t.n_added, open, folder, "added_tokens.json");
-    }
-    if (rc == 0)
-        rc = read_text(&b[4], &t.config, &t.n_config, open, folder, "tokenizer_config.json");
+    int rc = read_texts(&t, b, open, folder);
     file_show(shown, sizeof shown, folder);
     if (rc == 0 && t.tokenizer == NULL && (t.vocab == NULL) != (t.merges == NULL))
         rc = err_set(ERR_MISSING, "%s has %s but no %s, and one is no use without the other", shown,
@@ -351,7 +395,13 @@ int vocab_open_files(struct tokenizer **out, const char *folder, const struct fi
         err_wrap("cannot load the tokenizer of %s", shown);
     else if (rc == 0 && t.tokenizer == NULL && t.vocab == NULL)
         rc = open_pieces(out, folder, open, c, p);
-    for (int i = 0; i < 5; i++)
+    if (rc == 0 && *out != NULL)
+        rc = keep_files(*out, b, folder, open, p);
+    for (int i = 0; i < N_TEXTS; i++)
         buf_release(&b[i]);
+    if (rc != 0) {
+        tokenizer_free(*out);
+        *out = NULL;
+    }
     return rc;
 }

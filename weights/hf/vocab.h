@@ -19,7 +19,8 @@
  *
  * c may be NULL; else its special ids count, an id not below c->n_vocab is refused
  * (ERR_MISMATCH), and ids without a token get a note. "<|endoftext|>" and all added
- * tokens are special.
+ * tokens are special. The tokenizer keeps the bytes of its files (tokenizer_kept), also of those
+ * that say nothing here: special_tokens_map.json, chat_template.jinja.
  */
 int vocab_open_folder(struct tokenizer **out, const char *folder, const struct config *c,
                       const struct progress *p);

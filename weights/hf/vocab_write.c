@@ -138,6 +138,8 @@ static int write_pieces(const struct tokenizer *t, const char *folder, bool forc
 int vocab_write_folder(const struct tokenizer *t, const char *folder, bool force)
 {
     size_t n_file;
+    if (tokenizer_kept(t)->n > 0)
+        return kept_files_write(tokenizer_kept(t), folder, force);
     if (tokenizer_file(t, &n_file) != NULL)
         return write_pieces(t, folder, force);
     struct file_writer writers[N] = {{.fd = -1}, {.fd = -1}, {.fd = -1}, {.fd = -1}};

@@ -47,6 +47,7 @@ static const char *const model_files[] = {
     "tokenizer.model",
     "spiece.model",
     "special_tokens_map.json",
+    "chat_template.jinja",
     "added_tokens.json",
     "prattle.yaml",
     "adapter_config.json",

@@ -19,6 +19,7 @@ void source_close(struct source *s)
     mem_free(s->name);
     mem_free(s->base);
     mem_free(s->defaults);
+    kept_files_release(&s->kept);
     *s = (struct source){0};
 }
 

@@ -26,6 +26,8 @@ struct source {
     char *base; /* of the adapter that is merged into what is read: its path; NULL: none; owned */
     char *defaults;            /* stored settings as YAML; NULL: none; owned */
     const char *defaults_file; /* the name of their file, for messages; a literal */
+    struct kept_files kept; /* of a Hugging Face folder: config.json, generation_config.json, to be
+                               written again */
     void *format;              /* the format's state: open files, headers */
     void (*close)(void *format);
 };

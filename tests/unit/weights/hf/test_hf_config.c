@@ -1,6 +1,7 @@
 /* config.json as transformers has it: its defaults, its activations, and what we write. */
 #include "tests/lib/test.h"
 
+#include "weights/hf/config_kept.h"
 #include "weights/hf/hf_config.h"
 
 #include <stdio.h>
@@ -165,6 +166,38 @@ static void what_is_written_reads_back(void **state)
     buf_release(&again);
 }
 
+/* Another program's members, and null where it means a default, stay as they were. */
+static void what_came_with_a_model_is_kept(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"architectures\":[\"GPT2LMHeadModel\"],  \"model_type\": \"gpt2\", \"n_inner\": null,"
+        " \"layer_norm_epsilon\": 1e-05, \"eos_token_id\": [3, 5], \"_x\": {\"y\": [1.50, 2]},"
+        " \"num_hidden_layers\": 3, \"dtype\": \"float32\"}";
+    struct config c = parsed(text);
+    struct buf out = {0};
+    assert_ok(hf_config_write_kept(&out, &c, DTYPE_F32, text, strlen(text)));
+    assert_string_equal(buf_text(&out), text);
+    out.n = 0;
+    assert_ok(hf_config_write_kept(&out, &c, DTYPE_F16, text, strlen(text)));
+    assert_non_null(strstr(buf_text(&out), "\"dtype\": \"float16\""));
+    assert_non_null(strstr(buf_text(&out), "\"n_inner\": null"));
+    assert_non_null(strstr(buf_text(&out), "\"layer_norm_epsilon\": 1e-0"));
+    assert_non_null(strstr(buf_text(&out), "1.5"));
+    assert_null(strstr(buf_text(&out), "n_head"));
+    assert_null(strstr(buf_text(&out), "torch_dtype"));
+
+    /* Where the model is not what the file says, all of it is said, and other members stay. */
+    c.eos_token_id = 7;
+    out.n = 0;
+    assert_ok(hf_config_write_kept(&out, &c, DTYPE_F32, text, strlen(text)));
+    struct config back = parsed(buf_text(&out));
+    assert_int_equal(back.eos_token_id, 7);
+    assert_int_equal(back.n_layer, 3);
+    assert_non_null(strstr(buf_text(&out), "\"_x\": {"));
+    buf_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +207,7 @@ int main(void)
         cmocka_unit_test(other_activations_are_refused),
         cmocka_unit_test(heads_of_another_width),
         cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(what_came_with_a_model_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

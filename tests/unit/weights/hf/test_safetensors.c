@@ -6,6 +6,7 @@
 #include "weights/hf/safetensors.h"
 #include "weights/model_source.h"
 #include "weights/open.h"
+#include "weights/save.h"
 
 static const struct load_config fp16 = {.dtype = DTYPE_F16}, fp32 = {.dtype = DTYPE_F32};
 
@@ -332,6 +333,50 @@ static void a_folder_of_a_tokenizer_alone(void **state)
     scratch_close(&s);
 }
 
+static const struct {
+    const char *name, *text;
+} own_files[] = {
+    {"generation_config.json", "{\"do_sample\":true,  \"temperature\": 0.5, \"x\": [1]}"},
+    {"vocab.json", "{ \"a\": 0, \"b\": 1, \"<|endoftext|>\": 4 }"},
+    {"merges.txt", "#version: 0.1\n"},
+    {"tokenizer_config.json", "{\"pad_token\":\"a\"}"},
+    {"special_tokens_map.json", "not even JSON"},
+    {"chat_template.jinja", "{{ x }}"},
+};
+enum { N_OWN_FILES = sizeof own_files / sizeof *own_files };
+
+/* A model in memory is written with the files that it came with, though they have gone since. */
+static void a_models_own_files_are_kept(void **state)
+{
+    (void)state;
+    struct scratch s, to;
+    scratch_open(&s);
+    scratch_open(&to);
+    hf_write_folder(&s, "F16");
+    for (int i = 0; i < N_OWN_FILES; i++)
+        hf_write_text(&s, own_files[i].name, own_files[i].text);
+    struct model *m = loaded(&s, "", &fp16);
+    for (int i = 0; i < N_OWN_FILES; i++)
+        assert_int_equal(unlink(scratch_path(&s, own_files[i].name)), 0);
+    m->changed = true;
+    const struct save_config force = {.force = true};
+    for (int round = 0; round < 2; round++) {
+        assert_ok(model_save(m, to.folder, &force, NULL));
+        for (int i = 0; i < N_OWN_FILES; i++) {
+            struct buf text = {0};
+            assert_ok(file_read_all(&text, scratch_path(&to, own_files[i].name), 1000));
+            assert_string_equal(buf_text(&text), own_files[i].text);
+            buf_release(&text);
+        }
+        assert_false(file_exists(scratch_path(&to, "tokenizer.json")));
+        assert_false(file_exists(scratch_path(&to, "prattle.yaml")));
+        m->changed = true;
+    }
+    model_free(m);
+    scratch_close(&to);
+    scratch_close(&s);
+}
+
 /* Number k of the allocations fails, for every k: a sentence, no crash, nothing lost. */
 static void every_failed_allocation_is_survived(void **state)
 {
@@ -347,6 +392,7 @@ static void every_failed_allocation_is_survived(void **state)
     hf_write_text(&s, "config.json", HF_CONFIG);
     hf_write_text(&s, "vocab.json", vocab);
     hf_write_text(&s, "merges.txt", merges);
+    hf_write_text(&s, "generation_config.json", "{}");
     hf_write_text(&s, "prattle.yaml", "top_k: 7\n");
     par_threads();
     struct model *m = NULL;
@@ -436,6 +482,7 @@ int main(void)
         cmocka_unit_test(the_authors_settings_are_read),
         cmocka_unit_test(a_model_in_memory_is_a_source),
         cmocka_unit_test(a_folder_of_a_tokenizer_alone),
+        cmocka_unit_test(a_models_own_files_are_kept),
         cmocka_unit_test(every_failed_allocation_is_survived),
         cmocka_unit_test(real_folders_load),
         cmocka_unit_test(torch_files_are_the_same_model),

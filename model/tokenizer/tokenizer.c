@@ -16,7 +16,7 @@
 struct tokenizer {
     struct token_table table;
     token_id eos;
-    bool add_prefix_space;
+    bool add_prefix_space, begins;
     struct piece_vocab pieces; /* file: owned; without a list. encode NULL: byte-level BPE */
     _Atomic(struct token_order *) order; /* NULL until somebody asks for it */
     struct kept_files kept;
@@ -29,6 +29,7 @@ int tokenizer_new(struct tokenizer **out, const struct vocab *v)
         return ERR_NOMEM;
     int rc = token_table_init(&t->table, v);
     t->add_prefix_space = v->add_prefix_space;
+    t->begins = v->begins;
     t->eos = v->eos >= 0 && v->eos < v->n_tokens ? v->eos : TOKEN_NONE;
     if (rc == 0)
         *out = t;
@@ -63,8 +64,7 @@ int tokenizer_new_pieces(struct tokenizer **out, const struct piece_vocab *p)
 
 size_t tokenizer_memory(const struct tokenizer *t)
 {
-    return sizeof *t + token_table_bytes(&t->table) + t->pieces.n_file +
-           kept_files_bytes(&t->kept);
+    return sizeof *t + token_table_bytes(&t->table) + t->pieces.n_file + kept_files_bytes(&t->kept);
 }
 
 static void free_order(struct token_order *o)
@@ -346,6 +346,11 @@ bool tokenizer_is_special(const struct tokenizer *t, token_id id)
 bool tokenizer_adds_prefix_space(const struct tokenizer *t)
 {
     return t->add_prefix_space;
+}
+
+bool tokenizer_begins(const struct tokenizer *t)
+{
+    return t->begins;
 }
 
 token_id tokenizer_eos(const struct tokenizer *t)

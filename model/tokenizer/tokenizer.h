@@ -73,6 +73,7 @@ bool tokenizer_same(const struct tokenizer *a, const struct tokenizer *b);
 int tokenizer_size(const struct tokenizer *t);
 bool tokenizer_is_special(const struct tokenizer *t, token_id id);
 bool tokenizer_adds_prefix_space(const struct tokenizer *t);
+bool tokenizer_begins(const struct tokenizer *t);  /* begins of struct vocab */
 token_id tokenizer_eos(const struct tokenizer *t); /* TOKEN_NONE: none */
 /* The id of the token with exactly this text in files (the byte alphabet; special tokens
  * literally); TOKEN_NONE: none. */

@@ -18,6 +18,7 @@ struct vocab {
     const char *const *merges; /* [n], "left right", by rank */
     token_id eos;              /* TOKEN_NONE when there is none */
     bool add_prefix_space;     /* see ENCODE_GOES_ON of tokenizer.h */
+    bool begins; /* texts are to begin with the model's begin-of-text token; encoding adds none */
 };
 
 #endif

@@ -38,7 +38,7 @@ static int train_folder(struct tokenizer **t, const char *text, const char *out,
     if (rc == 0)
         rc = learn_tokenizer(t, text, &k->bpe);
     if (rc == 0)
-        rc = vocab_write_folder(*t, old ? out : folder.temp, old && k->force);
+        rc = vocab_write_folder(*t, TOKEN_NONE, old ? out : folder.temp, old && k->force);
     if (rc == 0 && !old)
         rc = folder_commit(&folder);
     folder_abandon(&folder);

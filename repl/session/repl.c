@@ -272,6 +272,15 @@ static void read_model_settings(struct repl *r)
 {
     options_clear(&r->options, ORIGIN_MODEL);
     const char *text = r->model->defaults;
+    static const char begins[] = "begin: on\n";
+    const struct settings_text first = {.label = "the model's tokenizer",
+                                        .text = begins,
+                                        .n = strlen(begins),
+                                        .derived = true,
+                                        .left_out = progress_warn};
+    if (r->model->tokenizer != NULL && tokenizer_begins(r->model->tokenizer) &&
+        options_read_stored(&r->options, &first) != 0)
+        progress_warn(err_text());
     /* How it wants to be sampled, and nothing about the machine. */
     const char *file = r->model->defaults_file;
     const struct settings_text from = {.label = file == NULL ? "the model's settings" : file,

@@ -40,5 +40,19 @@ has "our own file too" $'prattle: prattle.yaml line 2: num_beams is 2 and penalt
 "$PRATTLE" convert "$M" "$M.gguf" >/dev/null 2>&1
 has "and a GGUF file" $'prattle: prattle.defaults: num_beams is 2 and penalty_alpha is 0.6: beam search and contrastive search exclude each other: penalty_alpha is left out' \
     "$("$PRATTLE" "$M.gguf" $S -p abc 2>&1)"
+# A tokenizer that wants a token before each text.
+rm -f "$M"/prattle.yaml "$M"/*generation*
+prompt() { "$PRATTLE" "$1" $S --verbose -p abc 2>&1 | grep -o '[0-9]* prompt tokens' | head -n 1; }
+is "no token before a text" "3 prompt tokens" "$(prompt "$M")"
+echo '{"add_bos_token": true}' >"$M/tokenizer_config.json"
+is "one before each" "4 prompt tokens" "$(prompt "$M")"
+"$PRATTLE" convert "$M" "$M.gguf" --force >/dev/null 2>&1
+is "  in a GGUF file" "4 prompt tokens" "$(prompt "$M.gguf")"
+has "  which says so to others" tokenizer.ggml.add_bos_token "$(tr -d '\0' <"$M.gguf" | head -c 20000 | grep -ao 'tokenizer.ggml.add_bos[a-z_]*')"
+rm -rf "$M" && "$PRATTLE" convert "$M.gguf" "$M" >/dev/null 2>&1
+has "  and a folder again" '"add_bos_token": true' "$(cat "$M/tokenizer_config.json")"
+is "  by its template alone" "4 prompt tokens" "$(rm "$M/tokenizer_config.json"; prompt "$M")"
+echo 'begin: off' >"$M/prattle.yaml"
+is "our own file has the last word" "3 prompt tokens" "$(prompt "$M")"
 rm -rf "$M" "$M.gguf"
 finish

@@ -63,6 +63,9 @@ static int build_tokenizer(struct source *s, const struct gguf *g, const char **
     if (rc == 0)
         rc = gguf_bool(g, "tokenizer.ggml.add_space_prefix", &v.add_prefix_space);
     if (rc == 0)
+        rc = gguf_bool(g, "tokenizer.ggml.add_bos_token", &v.begins);
+    v.begins = v.begins && (s->config.bos_token_id != TOKEN_NONE || v.eos != TOKEN_NONE);
+    if (rc == 0)
         rc = gguf_texts(g, "tokenizer.ggml.merges", &merges, &v.n_merges);
     /* Unused tokens at the end only pad the vocabulary to the embedding's rows. */
     while (rc == 0 && v.n_tokens > 0 && tokens[v.n_tokens - 1] == NULL)
@@ -94,6 +97,7 @@ int gguf_read_vocab(struct source *s, const struct gguf *g, const struct progres
     const char **tokens = NULL;
     char *model, *pre = NULL;
     int n_tokens;
+    bool ends = false;
     int rc = gguf_text(g, "tokenizer.ggml.model", false, &model);
     if (rc != 0)
         return rc;
@@ -117,6 +121,8 @@ int gguf_read_vocab(struct source *s, const struct gguf *g, const struct progres
     }
     if ((rc = check_tokens(s, n_tokens, p)) == 0)
         rc = build_tokenizer(s, g, tokens, n_tokens);
+    if (rc == 0 && (rc = gguf_bool(g, "tokenizer.ggml.add_eos_token", &ends)) == 0 && ends)
+        progress_note(p, "the file asks for the end-of-text token after a text: left out");
 out:
     mem_free(tokens);
     mem_free(model);

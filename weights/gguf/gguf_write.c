@@ -204,8 +204,11 @@ static void put_tokenizer(struct writer *w)
         for (int i = 0; i < tokenizer_merges(t); i++)
             put_string(&w->keys, &w->rc, tokenizer_merge(t, i));
     }
-    if (c->bos_token_id != TOKEN_NONE)
-        key_u32(w, "tokenizer.ggml.bos_token_id", c->bos_token_id);
+    const token_id begin = source_begin_token(w->source);
+    if (begin != TOKEN_NONE || c->bos_token_id != TOKEN_NONE)
+        key_u32(w, "tokenizer.ggml.bos_token_id", begin != TOKEN_NONE ? begin : c->bos_token_id);
+    if (begin != TOKEN_NONE)
+        key_bool(w, "tokenizer.ggml.add_bos_token", true);
     if (c->eos_token_id != TOKEN_NONE)
         key_u32(w, "tokenizer.ggml.eos_token_id", c->eos_token_id);
     if (c->pad_token_id != TOKEN_NONE)

@@ -181,7 +181,7 @@ int hf_about_write(const char *folder, const struct source *s, const struct save
     if (rc == 0)
         rc = write_generation_config(folder, s);
     if (rc == 0 && s->tokenizer != NULL)
-        rc = vocab_write_folder(s->tokenizer, folder, false);
+        rc = vocab_write_folder(s->tokenizer, source_begin_token(s), folder, false);
     return rc == 0 ? write_defaults(folder, s) : rc;
 }
 

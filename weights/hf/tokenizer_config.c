@@ -50,6 +50,21 @@ static bool is_mapping(const json_t *value)
     return json_is_object(value);
 }
 
+/* add_bos_token, with its bos_token, a text or an added token, where the file has one. A template
+ * of tokenizer.json stays in force, as in transformers. */
+static void read_bos(struct vocab_draft *d, const struct progress *p)
+{
+    const json_t *bos = json_object_get(d->roots[2], "bos_token");
+    const char *text =
+        json_string_value(json_is_object(bos) ? json_object_get(bos, "content") : bos);
+    if (!json_is_true(find_member(d, "add_bos_token", is_switch, p)) || d->begin != TOKEN_NONE)
+        return;
+    d->begins = true;
+    for (token_id id = 0; text != NULL && id < d->n && d->begin == TOKEN_NONE; id++)
+        if (d->tokens[id] != NULL && strcmp(d->tokens[id], text) == 0)
+            d->begin = id;
+}
+
 /* {"50257": {"content": "<pad>", ...}, ...}: what cannot be is left out, with a note. Transformers
  * numbers those that tokenizer.json lacks anew, from its last id on; here they have the ids that
  * the file gives. */
@@ -92,5 +107,8 @@ int tokenizer_config_read(struct vocab_draft *d, const char *text, size_t n,
     const json_t *prefix = find_member(d, "add_prefix_space", is_switch, p);
     if (prefix != NULL)
         d->add_prefix_space = json_is_true(prefix);
-    return read_added_decoder(d, p);
+    rc = read_added_decoder(d, p);
+    if (rc == 0)
+        read_bos(d, p);
+    return rc;
 }

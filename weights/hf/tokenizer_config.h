@@ -1,8 +1,8 @@
 #ifndef PRATTLE_WEIGHTS_HF_TOKENIZER_CONFIG_H
 #define PRATTLE_WEIGHTS_HF_TOKENIZER_CONFIG_H
 /*
- * tokenizer_config.json of a Hugging Face folder: add_prefix_space, and the added tokens that the
- * other files lack.
+ * tokenizer_config.json of a Hugging Face folder: add_prefix_space, add_bos_token, and the
+ * added tokens that the other files lack.
  */
 #include "model/base/progress.h"
 #include "weights/hf/vocab_draft.h"

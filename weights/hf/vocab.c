@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "weights/hf/post_processor.h"
 #include "weights/hf/tokenizer_config.h"
 #include "weights/hf/vocab_draft.h"
 #include "weights/sentencepiece/sentencepiece.h"
@@ -178,7 +179,8 @@ static int read_added(struct vocab_draft *d, const json_t *added)
     return rc;
 }
 
-static int read_tokenizer(struct vocab_draft *d, const char *text, size_t n)
+static int read_tokenizer(struct vocab_draft *d, const char *text, size_t n,
+                          const struct progress *p)
 {
     int rc = vocab_parse_object(&d->roots[0], "tokenizer.json", text, n);
     if (rc != 0)
@@ -198,12 +200,29 @@ static int read_tokenizer(struct vocab_draft *d, const char *text, size_t n)
         rc = read_added(d, json_object_get(d->roots[0], "added_tokens"));
     if (rc != 0)
         return err_wrap("tokenizer.json");
+    post_processor_read(d, d->roots[0], p);
     return read_merge_list(d, json_object_get(model, "merges"));
 }
 
 static token_id known_id(const struct vocab_draft *d, token_id id, token_id otherwise)
 {
     return id >= 0 && id < d->n && d->tokens[id] != NULL ? id : otherwise;
+}
+
+/* Whether texts are to begin with the model's begin-of-text token: `begin` adds no other. */
+static bool begins_texts(const struct vocab_draft *d, token_id eos, const struct progress *p)
+{
+    const struct config *c = d->config;
+    const token_id bos = c != NULL && c->bos_token_id != TOKEN_NONE ? c->bos_token_id : eos;
+    if (d->begin == TOKEN_NONE || d->begin == bos)
+        return bos != TOKEN_NONE && (d->begins || d->begin == bos);
+    char shown[SHOWN];
+    const char *text = d->tokens[d->begin];
+    progress_note(p,
+                  "the tokenizer puts %s before a text, which is not the model's begin-of-text "
+                  "token: left out",
+                  file_show(shown, sizeof shown, text == NULL ? "a token without text" : text));
+    return false;
 }
 
 /* A file of merges that was cut short is one of fewer, and encodes texts as other tokens. Ordinary
@@ -247,6 +266,7 @@ static int build_tokenizer(struct tokenizer **out, const struct vocab_draft *d,
                       .merges = d->merges,
                       .add_prefix_space = d->add_prefix_space,
                       .eos = known_id(d, c == NULL ? TOKEN_NONE : c->eos_token_id, end)};
+    v.begins = begins_texts(d, v.eos, p);
     int rc = tokenizer_new(out, &v);
     if (rc == 0 && holes > 0)
         progress_note(p, "the tokenizer has no text for %d of its ids, the first is %d", holes,
@@ -262,10 +282,10 @@ static int build_tokenizer(struct tokenizer **out, const struct vocab_draft *d,
 int vocab_parse(struct tokenizer **out, const struct vocab_text *text, const struct config *c,
                 const struct progress *p)
 {
-    struct vocab_draft d = {.config = c};
+    struct vocab_draft d = {.config = c, .begin = TOKEN_NONE};
     int rc;
     if (text->tokenizer != NULL)
-        rc = read_tokenizer(&d, text->tokenizer, text->n_tokenizer);
+        rc = read_tokenizer(&d, text->tokenizer, text->n_tokenizer, p);
     else if ((rc = read_vocab(&d, text)) == 0)
         rc = read_merges(&d, text->merges, text->n_merges);
     if (rc == 0 && text->config != NULL)

@@ -4,8 +4,9 @@
  * GPT-2's tokenizer files: vocab.json and merges.txt, as OpenAI wrote them, and
  * tokenizer.json, as Hugging Face's tokenizers library writes it. Beside either,
  * tokenizer_config.json may say add_prefix_space, which comes before what tokenizer.json says
- * of it, as in transformers, and has added tokens that the others lack. In a folder without these,
- * SentencePiece's tokenizer.model or spiece.model.
+ * of it, as in transformers, and has added tokens that the others lack. A token before each text,
+ * of tokenizer.json's post_processor or by add_bos_token, makes tokenizer_begins. In a folder
+ * without these, SentencePiece's tokenizer.model or spiece.model.
  */
 #include "model/base/file_set.h"
 #include "model/base/progress.h"

@@ -4,7 +4,7 @@
 #include "model/base/json.h"
 #include "model/config.h"
 
-/* Zeroed but for config. */
+/* Zeroed but for config, and begin TOKEN_NONE. */
 struct vocab_draft {
     const struct config *config; /* or NULL */
     int n, cap;                  /* ids 0..n-1 */
@@ -17,6 +17,10 @@ struct vocab_draft {
     const json_t *vocab; /* the tokens that are not added, by text; borrowed from the roots */
     json_t *added;       /* those that are, by text; NULL: none */
     bool add_prefix_space;
+    /* Before each text: a token that a file names (TOKEN_NONE: none), and where it is not named,
+     * whether there is one. */
+    token_id begin;
+    bool begins;
 };
 void vocab_draft_release(struct vocab_draft *d);
 /* Room for `more` tokens: ids may leave holes, but not run away from their number. */

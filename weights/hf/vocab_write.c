@@ -21,8 +21,9 @@ static int add_string(struct buf *b, const char *text)
     return rc == 0 ? buf_char(b, '"') : rc;
 }
 
-static int add_vocab(struct buf *b, const struct tokenizer *t)
+static int add_vocab(struct buf *b, const struct tokenizer *t, token_id begin)
 {
+    (void)begin;
     int rc = buf_char(b, '{');
     const char *comma = "";
     for (int id = 0; id < tokenizer_size(t) && rc == 0; id++) {
@@ -36,8 +37,9 @@ static int add_vocab(struct buf *b, const struct tokenizer *t)
     return rc == 0 ? buf_char(b, '}') : rc;
 }
 
-static int add_merges(struct buf *b, const struct tokenizer *t)
+static int add_merges(struct buf *b, const struct tokenizer *t, token_id begin)
 {
+    (void)begin;
     int rc = buf_str(b, "#version: 0.2\n");
     for (int i = 0; i < tokenizer_merges(t) && rc == 0; i++)
         if ((rc = buf_str(b, tokenizer_merge(t, i))) == 0)
@@ -61,8 +63,55 @@ static int add_special(struct buf *b, const struct tokenizer *t)
     return rc;
 }
 
+/* {"id": "<|endoftext|>"NAME VALUE} within a template. */
+static int add_begin(struct buf *b, const struct tokenizer *t, token_id begin, const char *rest)
+{
+    int rc = buf_str(b, "{\"id\": ");
+    if (rc == 0)
+        rc = add_string(b, tokenizer_text(t, begin));
+    return rc == 0 ? buf_str(b, rest) : rc;
+}
+
+/* The template of the token before a text. */
+static int add_template(struct buf *b, const struct tokenizer *t, token_id begin)
+{
+    int rc = buf_str(b, ",\n{\"type\": \"TemplateProcessing\", \"single\": [{\"SpecialToken\": ");
+    if (rc == 0)
+        rc = add_begin(b, t, begin,
+                       ", \"type_id\": 0}}, {\"Sequence\": {\"id\": \"A\", "
+                       "\"type_id\": 0}}], \"pair\": [{\"SpecialToken\": ");
+    if (rc == 0)
+        rc = add_begin(b, t, begin,
+                       ", \"type_id\": 0}}, {\"Sequence\": {\"id\": \"A\", "
+                       "\"type_id\": 0}}, {\"SpecialToken\": ");
+    if (rc == 0)
+        rc = add_begin(b, t, begin,
+                       ", \"type_id\": 1}}, {\"Sequence\": {\"id\": \"B\", "
+                       "\"type_id\": 1}}], \"special_tokens\": {");
+    if (rc == 0 && (rc = add_string(b, tokenizer_text(t, begin))) == 0 &&
+        (rc = buf_str(b, ": ")) == 0)
+        rc = add_begin(b, t, begin, ", \"ids\": [");
+    if (rc == 0 && (rc = buf_printf(b, "%d], \"tokens\": [", begin)) == 0 &&
+        (rc = add_string(b, tokenizer_text(t, begin))) == 0)
+        rc = buf_str(b, "]}}}");
+    return rc;
+}
+
+/* ByteLevel alone, as GPT-2's, or with the template of a token before a text. */
+static int add_post_processor(struct buf *b, const struct tokenizer *t, token_id begin)
+{
+    static const char bytes[] = "{\"type\": \"ByteLevel\", \"add_prefix_space\": true, "
+                                "\"trim_offsets\": false, \"use_regex\": true}";
+    if (begin == TOKEN_NONE)
+        return buf_str(b, bytes);
+    int rc = buf_printf(b, "{\"type\": \"Sequence\", \"processors\": [%s", bytes);
+    if (rc == 0)
+        rc = add_template(b, t, begin);
+    return rc == 0 ? buf_str(b, "]}") : rc;
+}
+
 /* As the tokenizers library writes GPT-2's. */
-static int add_tokenizer(struct buf *b, const struct tokenizer *t)
+static int add_tokenizer(struct buf *b, const struct tokenizer *t, token_id begin)
 {
     int rc = buf_str(b, "{\"version\": \"1.0\", \"truncation\": null, \"padding\": null,\n"
                         "\"added_tokens\": [");
@@ -71,14 +120,14 @@ static int add_tokenizer(struct buf *b, const struct tokenizer *t)
                         "\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": ");
     if (rc == 0 && (rc = buf_str(b, tokenizer_adds_prefix_space(t) ? "true" : "false")) == 0)
         rc = buf_str(b, ", \"trim_offsets\": true, \"use_regex\": true},\n"
-                        "\"post_processor\": {\"type\": \"ByteLevel\", \"add_prefix_space\": true, "
-                        "\"trim_offsets\": false, \"use_regex\": true},\n"
-                        "\"decoder\": {\"type\": \"ByteLevel\", \"add_prefix_space\": true, "
+                        "\"post_processor\": ");
+    if (rc == 0 && (rc = add_post_processor(b, t, begin)) == 0)
+        rc = buf_str(b, ",\n\"decoder\": {\"type\": \"ByteLevel\", \"add_prefix_space\": true, "
                         "\"trim_offsets\": true, \"use_regex\": true},\n"
                         "\"model\": {\"type\": \"BPE\", \"dropout\": null, \"unk_token\": null, "
                         "\"continuing_subword_prefix\": \"\", \"end_of_word_suffix\": \"\", "
                         "\"fuse_unk\": false, \"byte_fallback\": false,\n\"vocab\": ");
-    if (rc == 0 && (rc = add_vocab(b, t)) == 0)
+    if (rc == 0 && (rc = add_vocab(b, t, begin)) == 0)
         rc = buf_str(b, ",\n\"merges\": [");
     for (int i = 0; i < tokenizer_merges(t) && rc == 0; i++)
         if ((rc = buf_str(b, i == 0 ? "" : ", ")) == 0)
@@ -87,16 +136,20 @@ static int add_tokenizer(struct buf *b, const struct tokenizer *t)
 }
 
 /* In transformers, GPT2TokenizerFast takes add_prefix_space from here (or false), not from
- * tokenizer.json. */
-static int add_config(struct buf *b, const struct tokenizer *t)
+ * tokenizer.json; and GPT2Tokenizer, which does not read that file, add_bos_token. */
+static int add_config(struct buf *b, const struct tokenizer *t, token_id begin)
 {
-    return buf_printf(b, "{\"tokenizer_class\": \"GPT2Tokenizer\", \"add_prefix_space\": %s}\n",
-                      tokenizer_adds_prefix_space(t) ? "true" : "false");
+    int rc = buf_printf(b, "{\"tokenizer_class\": \"GPT2Tokenizer\", \"add_prefix_space\": %s",
+                        tokenizer_adds_prefix_space(t) ? "true" : "false");
+    if (rc == 0 && begin != TOKEN_NONE &&
+        (rc = buf_str(b, ", \"add_bos_token\": true, \"bos_token\": ")) == 0)
+        rc = add_string(b, tokenizer_text(t, begin));
+    return rc == 0 ? buf_str(b, "}\n") : rc;
 }
 
 static const struct {
     const char *name;
-    int (*add)(struct buf *b, const struct tokenizer *t);
+    int (*add)(struct buf *b, const struct tokenizer *t, token_id begin);
 } files[] = {{"vocab.json", add_vocab},
              {"merges.txt", add_merges},
              {"tokenizer.json", add_tokenizer},
@@ -104,9 +157,10 @@ static const struct {
 enum { N = sizeof files / sizeof *files, N_ALWAYS = N - 1 };
 
 /* An old tokenizer_config.json is always replaced: it describes another tokenizer. */
-static bool is_wanted(int i, const struct tokenizer *t, const char *path)
+static bool is_wanted(int i, const struct tokenizer *t, token_id begin, const char *path)
 {
-    return i < N_ALWAYS || file_exists(path) || (t != NULL && tokenizer_adds_prefix_space(t));
+    return i < N_ALWAYS || file_exists(path) || begin != TOKEN_NONE ||
+           (t != NULL && tokenizer_adds_prefix_space(t));
 }
 
 int vocab_check_folder(const char *folder, bool force)
@@ -115,7 +169,7 @@ int vocab_check_folder(const char *folder, bool force)
     int rc = 0;
     for (int i = 0; i < N && rc == 0; i++) {
         char *path = file_join(folder, files[i].name);
-        const bool wanted = path != NULL && is_wanted(i, NULL, path);
+        const bool wanted = path != NULL && is_wanted(i, NULL, TOKEN_NONE, path);
         rc = path == NULL ? ERR_NOMEM : wanted ? file_create(&w, path, force) : 0;
         mem_free(path);
         if (rc == 0 && wanted)
@@ -135,9 +189,11 @@ static int write_pieces(const struct tokenizer *t, const char *folder, bool forc
     return rc;
 }
 
-int vocab_write_folder(const struct tokenizer *t, const char *folder, bool force)
+int vocab_write_folder(const struct tokenizer *t, token_id begin, const char *folder, bool force)
 {
     size_t n_file;
+    if (begin != TOKEN_NONE && tokenizer_text(t, begin) == NULL)
+        begin = TOKEN_NONE;
     if (tokenizer_kept(t)->n > 0)
         return kept_files_write(tokenizer_kept(t), folder, force);
     if (tokenizer_file(t, &n_file) != NULL)
@@ -148,11 +204,11 @@ int vocab_write_folder(const struct tokenizer *t, const char *folder, bool force
     int rc = 0;
     for (int i = 0; i < N && rc == 0; i++) {
         char *path = file_join(folder, files[i].name);
-        wanted[i] = path != NULL && is_wanted(i, t, path);
+        wanted[i] = path != NULL && is_wanted(i, t, begin, path);
         rc = path == NULL ? ERR_NOMEM : wanted[i] ? file_create(&writers[i], path, force) : 0;
         mem_free(path);
         text.n = 0;
-        if (rc == 0 && wanted[i] && (rc = files[i].add(&text, t)) == 0)
+        if (rc == 0 && wanted[i] && (rc = files[i].add(&text, t, begin)) == 0)
             rc = file_write(&writers[i], text.data, text.n);
     }
     for (int i = 0; i < N && rc == 0; i++)

@@ -4,12 +4,13 @@
 
 /*
  * Write vocab.json, merges.txt and tokenizer.json into an existing folder, and
- * tokenizer_config.json if there is one already or the tokenizer adds a prefix space. ERR_EXISTS:
+ * tokenizer_config.json if there is one already, the tokenizer adds a prefix space, or `begin` is a
+ * token that texts begin with (TOKEN_NONE: none), which both then say. ERR_EXISTS:
  * one of them exists, without force. None is replaced before all are written. Of a tokenizer of
  * SentencePiece, tokenizer.model alone. Of one that was read from a folder, that folder's files of
  * it, byte for byte, and no others.
  */
-int vocab_write_folder(const struct tokenizer *t, const char *folder, bool force);
+int vocab_write_folder(const struct tokenizer *t, token_id begin, const char *folder, bool force);
 /* Check in advance whether vocab_write_folder would fail. */
 int vocab_check_folder(const char *folder, bool force);
 

@@ -23,6 +23,31 @@ void source_close(struct source *s)
     *s = (struct source){0};
 }
 
+/* The last line of the settings about `begin` decides. */
+static bool begins_texts(const struct source *s)
+{
+    bool on = s->tokenizer != NULL && tokenizer_begins(s->tokenizer);
+    for (const char *line = s->defaults; line != NULL && *line != '\0';) {
+        char value[8] = "";
+        if (sscanf(line, "begin: %7[a-z]", value) == 1)
+            on = strcmp(value, "on") == 0 || strcmp(value, "true") == 0;
+        line = strchr(line, '\n');
+        line = line == NULL ? NULL : line + 1;
+    }
+    return on;
+}
+
+token_id source_begin_token(const struct source *s)
+{
+    const struct config *c = &s->config;
+    if (!begins_texts(s))
+        return TOKEN_NONE;
+    return c->bos_token_id != TOKEN_NONE   ? c->bos_token_id
+           : c->eos_token_id != TOKEN_NONE ? c->eos_token_id
+           : s->tokenizer != NULL          ? tokenizer_eos(s->tokenizer)
+                                           : TOKEN_NONE;
+}
+
 bool source_is_q8(const struct source *s)
 {
     bool some = false;

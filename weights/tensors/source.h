@@ -28,12 +28,15 @@ struct source {
     const char *defaults_file; /* the name of their file, for messages; a literal */
     struct kept_files kept; /* of a Hugging Face folder: config.json, generation_config.json, to be
                                written again */
-    void *format;              /* the format's state: open files, headers */
+    void *format;           /* the format's state: open files, headers */
     void (*close)(void *format);
 };
 
 /* Accepts NULL and zeroed or half-filled sources. */
 void source_close(struct source *s);
+/* The token that its texts begin with by the settings stored with it, else by its tokenizer;
+ * TOKEN_NONE: none. */
+token_id source_begin_token(const struct source *s);
 /* Whether all matrices are in Q8_0, but for those that it cannot hold (linear_dtype). */
 bool source_is_q8(const struct source *s);
 /* The types of the matrices by the file's names, that of most elements first: "F16", or "Q4_K, Q6_K

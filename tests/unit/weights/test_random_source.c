@@ -259,7 +259,7 @@ static void what_it_says_can_be_read(void **state)
     struct scratch scratch;
     struct tokenizer *again = NULL;
     scratch_open(&scratch);
-    assert_ok(vocab_write_folder(s.tokenizer, scratch.folder, false));
+    assert_ok(vocab_write_folder(s.tokenizer, TOKEN_NONE, scratch.folder, false));
     assert_ok(vocab_open_folder(&again, scratch.folder, NULL, NULL));
     scratch_close(&scratch);
     for (token_id id = 0; id < 50257; id++)

@@ -161,7 +161,7 @@ static void encodes_and_comes_back(void **state)
     struct tokenizer *t = learn(corpus.data, corpus.n, 900, 0, NULL), *back = NULL;
     struct scratch s;
     scratch_open(&s);
-    assert_ok(vocab_write_folder(t, s.folder, false));
+    assert_ok(vocab_write_folder(t, TOKEN_NONE, s.folder, false));
     assert_int_equal(vocab_check_folder(s.folder, false), ERR_EXISTS);
     assert_ok(vocab_check_folder(s.folder, true));
     assert_ok(vocab_open_folder(&back, s.folder, NULL, NULL));

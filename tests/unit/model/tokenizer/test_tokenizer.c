@@ -327,7 +327,12 @@ static void survives_without_memory(void **state)
     const char *tokens[] = {"a", "b", "ab", "<s>"};
     const char *merges[] = {"a b"};
     unsigned char special[] = {0, 0, 0, 1};
-    struct vocab v = {4, tokens, special, 1, merges, TOKEN_NONE, false};
+    struct vocab v = {.n_tokens = 4,
+                      .tokens = tokens,
+                      .special = special,
+                      .n_merges = 1,
+                      .merges = merges,
+                      .eos = TOKEN_NONE};
     k = 1;
     for (;; k++) {
         struct tokenizer *t = NULL;

@@ -440,9 +440,9 @@ static void written_files_say_the_same(void **state)
         struct tokenizer *back = NULL;
         struct scratch s;
         folder_with(&s, NULL, NULL);
-        assert_ok(vocab_write_folder(rows[i], s.folder, false));
-        assert_int_equal(vocab_write_folder(rows[i], s.folder, false), ERR_EXISTS);
-        assert_ok(vocab_write_folder(rows[i], s.folder, true));
+        assert_ok(vocab_write_folder(rows[i], TOKEN_NONE, s.folder, false));
+        assert_int_equal(vocab_write_folder(rows[i], TOKEN_NONE, s.folder, false), ERR_EXISTS);
+        assert_ok(vocab_write_folder(rows[i], TOKEN_NONE, s.folder, true));
         assert_ok(vocab_open_folder(&back, s.folder, NULL, NULL));
         expect_same(rows[i], back);
         tokenizer_free(back);
@@ -462,7 +462,7 @@ static void a_prefix_space_is_written(void **state)
     struct tokenizer *plain = parse(whole(SPACED_JSON("false")), NULL);
     struct scratch s;
     folder_with(&s, NULL, NULL);
-    assert_ok(vocab_write_folder(t, s.folder, false));
+    assert_ok(vocab_write_folder(t, TOKEN_NONE, s.folder, false));
     assert_ok(vocab_open_folder(&back, s.folder, NULL, NULL));
     expect_prefixed(back);
     tokenizer_free(back);
@@ -471,7 +471,7 @@ static void a_prefix_space_is_written(void **state)
     expect_prefixed(back);
     tokenizer_free(back);
     /* Another in its place is not misread by what is left of it. */
-    assert_ok(vocab_write_folder(plain, s.folder, true));
+    assert_ok(vocab_write_folder(plain, TOKEN_NONE, s.folder, true));
     assert_ok(vocab_open_folder(&back, s.folder, NULL, NULL));
     expect_same(plain, back);
     assert_false(tokenizer_adds_prefix_space(back));
@@ -479,6 +479,69 @@ static void a_prefix_space_is_written(void **state)
     remove_folder(&s);
     tokenizer_free(t);
     tokenizer_free(plain);
+}
+
+/* A token before each text: by a template, alone or beside ByteLevel, or by add_bos_token. */
+static void a_token_before_each_text(void **state)
+{
+    (void)state;
+#define TEMPLATE(single)                                                                           \
+    "{\"type\": \"TemplateProcessing\", \"single\": [" single "], \"special_tokens\": "            \
+    "{\"<|endoftext|>\": {\"ids\": [1]}, \"a\": {\"ids\": [0]}}}"
+#define POST(post)                                                                                 \
+    "{\"pre_tokenizer\": {\"type\": \"ByteLevel\"}, \"post_processor\": " post                     \
+    ", \"model\": {\"vocab\": {\"a\": 0, \"<|endoftext|>\": 1}, \"merges\": []}}"
+#define BEGIN "{\"SpecialToken\": {\"id\": \"<|endoftext|>\"}}"
+#define TEXT "{\"Sequence\": {\"id\": \"A\"}}"
+    static const struct {
+        const char *tokenizer, *config, *notes;
+        bool begins;
+    } rows[] = {
+        {POST("{\"type\": \"ByteLevel\"}"), NULL, "", false},
+        {POST("null"), "{\"add_bos_token\": false}", "", false},
+        {POST("null"), "{\"add_bos_token\": true}", "", true},
+        {POST("null"), "{\"add_bos_token\": true, \"bos_token\": {\"content\": \"a\"}}",
+         "the tokenizer puts a before a text, which is not the model's begin-of-text token: left "
+         "out\n",
+         false},
+        {POST(TEMPLATE(BEGIN ", " TEXT)), NULL, "", true},
+        {POST(TEMPLATE(TEXT)), NULL, "", false},
+        {POST("{\"type\": \"Sequence\", \"processors\": [{\"type\": \"ByteLevel\"}, " TEMPLATE(
+             BEGIN ", " TEXT) "]}"),
+         NULL, "", true},
+        {POST(TEMPLATE(TEXT ", " BEGIN)), NULL,
+         "tokenizer.json: post_processor TemplateProcessing adds other tokens than one before the "
+         "text: left out\n",
+         false},
+        {POST("{\"type\": \"RobertaProcessing\"}"), NULL,
+         "tokenizer.json: post_processor RobertaProcessing adds other tokens than one before the "
+         "text: left out\n",
+         false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct notes notes = {0};
+        struct progress p = {.note = notes_take, .user = &notes};
+        struct vocab_text text = whole(rows[i].tokenizer);
+        struct tokenizer *t = NULL;
+        text.config = rows[i].config;
+        text.n_config = text.config == NULL ? 0 : strlen(text.config);
+        assert_ok(vocab_parse(&t, &text, NULL, &p));
+        assert_string_equal(notes.all, rows[i].notes);
+        assert_int_equal(tokenizer_begins(t), rows[i].begins);
+        struct tokenizer *back;
+        struct scratch s;
+        folder_with(&s, NULL, NULL);
+        assert_ok(vocab_write_folder(t, rows[i].begins ? 1 : TOKEN_NONE, s.folder, false));
+        assert_ok(vocab_open_folder(&back, s.folder, NULL, NULL));
+        assert_int_equal(tokenizer_begins(back), rows[i].begins);
+        tokenizer_free(back);
+        assert_int_equal(unlink(scratch_path(&s, "tokenizer.json")), 0);
+        assert_ok(vocab_open_folder(&back, s.folder, NULL, NULL));
+        assert_int_equal(tokenizer_begins(back), rows[i].begins);
+        tokenizer_free(back);
+        remove_folder(&s);
+        tokenizer_free(t);
+    }
 }
 
 static void survives_without_memory(void **state)
@@ -548,6 +611,7 @@ int main(void)
         cmocka_unit_test(hostile_files_get_a_sentence),
         cmocka_unit_test(folders_may_have_none_but_not_half),
         cmocka_unit_test(written_files_say_the_same),
+        cmocka_unit_test(a_token_before_each_text),
         cmocka_unit_test(survives_without_memory),
         cmocka_unit_test(reads_real_files_with_data)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,23 +11,26 @@
 
 enum { SHOWN = 60 };
 
-/* What is called the same here; true: only where do_sample is. */
+/* What is called the same here; true: only where do_sample is, and then what transformers has where
+ * the file has none, if that is not what prattle has. */
 static const struct {
     const char *name;
     bool drawn;
+    const char *otherwise;
 } settings[] = {
-    {"temperature", true},
-    {"top_k", true},
-    {"top_p", true},
-    {"min_p", true},
-    {"typical_p", true},
-    {"repetition_penalty", false},
-    {"no_repeat_ngram_size", false},
-    {"max_new_tokens", false},
-    {"min_new_tokens", false},
-    {"num_beams", false},
-    {"length_penalty", false},
-    {"early_stopping", false},
+    {"temperature", true, "1"},
+    {"top_k", true, "50"},
+    {"top_p", true, "1"},
+    {"min_p", true, NULL},
+    {"typical_p", true, NULL},
+    {"repetition_penalty", false, NULL},
+    {"no_repeat_ngram_size", false, NULL},
+    {"max_new_tokens", false, NULL},
+    {"min_new_tokens", false, NULL},
+    {"num_beams", false, NULL},
+    {"length_penalty", false, NULL},
+    {"early_stopping", false, NULL},
+    {"num_return_sequences", false, NULL},
 };
 
 /* What else changes transformers' texts, and the number that does not. */
@@ -35,20 +38,25 @@ static const struct {
     const char *name;
     double idle;
 } others[] = {
-    {"bad_words_ids", 0},
     {"begin_suppress_tokens", 0},
+    {"constraints", 0},
     {"diversity_penalty", 0},
+    {"dola_layers", -1},
     {"encoder_repetition_penalty", 1},
     {"epsilon_cutoff", 0},
     {"eta_cutoff", 0},
     {"exponential_decay_length_penalty", 0},
+    {"force_words_ids", 0},
     {"forced_bos_token_id", -1},
     {"forced_eos_token_id", -1},
     {"guidance_scale", 1},
+    {"max_length", 20},
+    {"max_time", -1},
     {"min_length", 0},
     {"num_beam_groups", 1},
     {"sequence_bias", 0},
-    {"stop_strings", 0},
+    {"token_healing", 0},
+    {"watermarking_config", -1},
 };
 
 static const char *value_shown(char *out, size_t n, const json_t *value)
@@ -163,24 +171,71 @@ static int add_stop_tokens(struct buf *out, const json_t *value, const struct co
     return rc;
 }
 
+/* Append the ids of a member, [3, 4], or where they are words, [[3], [4]], to a list of biases. A
+ * word of several tokens is banned by none of these. */
+static int add_banned(struct buf *bias, const json_t *o, const char *name, bool words,
+                      const struct config *c, const struct progress *p)
+{
+    const json_t *ids = json_object_get(o, name), *one;
+    int rc = 0;
+    size_t i;
+    if (ids != NULL && !json_is_null(ids) && !json_is_array(ids))
+        note_left_out("generation_config.json", name, ids, p);
+    json_array_foreach(ids, i, one)
+    {
+        const json_t *value = !words                      ? one
+                              : json_array_size(one) == 1 ? json_array_get(one, 0)
+                                                          : NULL;
+        const json_int_t id = json_integer_value(value);
+        if (words && json_is_integer(value) && id == c->eos_token_id && id >= 0)
+            continue; /* which transformers does not ban */
+        if (!json_is_integer(value) || id < 0 || id >= c->n_vocab)
+            note_left_out("generation_config.json", name, one, p);
+        else if ((rc = buf_printf(bias, "%s%d:-inf", bias->n > 0 ? "," : "", (int)id)) != 0)
+            break;
+    }
+    return rc;
+}
+
+/* Append a text as a word of a list (words.h), for a place between single quotes. */
+static int add_word(struct buf *out, const char *text)
+{
+    int rc = out->n > 0 ? buf_char(out, ',') : 0;
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0' && rc == 0; c++)
+        rc = *c < 0x20 || *c == 0x7f || strchr(",\\'\"", *c) != NULL
+                 ? buf_printf(out, "\\x%02x", *c)
+                 : buf_char(out, (char)*c);
+    return rc;
+}
+
+/* One text that ends an answer, or a list of them. */
+static int add_stop_strings(struct buf *out, const json_t *value, const struct progress *p)
+{
+    const bool list = json_is_array(value);
+    const size_t n = list ? json_array_size(value) : value != NULL && !json_is_null(value);
+    struct buf words = {0};
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        const json_t *one = list ? json_array_get(value, i) : value;
+        if (json_string_length(one) == 0 || json_is_huge_number(one))
+            note_left_out("generation_config.json", "stop_strings", one, p);
+        else
+            rc = add_word(&words, json_string_value(one));
+    }
+    if (rc == 0 && words.n > 0)
+        rc = buf_printf(out, "stop: '%s'\n", words.data);
+    buf_release(&words);
+    return rc;
+}
+
 /* Tokens that are never drawn. */
-static int add_suppressed(struct buf *out, const json_t *ids, const struct config *c,
+static int add_suppressed(struct buf *out, const json_t *o, const struct config *c,
                           const struct progress *p)
 {
     struct buf bias = {0};
-    int rc = 0;
-    size_t i;
-    json_t *one;
-    if (ids != NULL && !json_is_null(ids) && !json_is_array(ids))
-        note_left_out("generation_config.json", "suppress_tokens", ids, p);
-    json_array_foreach(ids, i, one)
-    {
-        const json_int_t id = json_integer_value(one);
-        if (!json_is_integer(one) || id < 0 || id >= c->n_vocab)
-            note_left_out("generation_config.json", "suppress_tokens", one, p);
-        else if ((rc = buf_printf(&bias, "%s%d:-inf", bias.n > 0 ? "," : "", (int)id)) != 0)
-            break;
-    }
+    int rc = add_banned(&bias, o, "suppress_tokens", false, c, p);
+    if (rc == 0)
+        rc = add_banned(&bias, o, "bad_words_ids", true, c, p);
     if (rc == 0 && bias.n > 0)
         rc = buf_printf(out, "logit_bias: \"%s\"\n", bias.data);
     buf_release(&bias);
@@ -190,9 +245,12 @@ static int add_suppressed(struct buf *out, const json_t *ids, const struct confi
 /* Where what is asked for is not to be had, that is told. */
 static void note_others(const json_t *o, const struct progress *p)
 {
+    const bool limited = json_is_number(json_object_get(o, "max_new_tokens"));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const json_t *value = json_object_get(o, others[i].name);
-        const bool idle = value == NULL || json_is_null(value) || json_is_false(value) ||
+        /* Beside max_new_tokens, max_length says nothing. */
+        const bool idle = (limited && strcmp(others[i].name, "max_length") == 0) || value == NULL ||
+                          json_is_null(value) || json_is_false(value) ||
                           (json_is_array(value) && json_array_size(value) == 0) ||
                           (json_is_number(value) && json_number_value(value) == others[i].idle);
         if (!idle)
@@ -209,16 +267,22 @@ int generation_config_parse(struct buf *out, const char *text, size_t n, const s
     if (rc == 0 && !json_is_object(o))
         rc = err_set(ERR_FORMAT, "the file is not an object of settings");
     const bool drawn = rc == 0 && is_drawn(o, p);
-    for (size_t i = 0; i < sizeof settings / sizeof *settings && rc == 0; i++)
-        if (drawn || !settings[i].drawn)
-            rc = add_setting(&lines, settings[i].name, json_object_get(o, settings[i].name), p);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings && rc == 0; i++) {
+        const json_t *value = json_object_get(o, settings[i].name);
+        if (drawn && settings[i].otherwise != NULL && (value == NULL || json_is_null(value)))
+            rc = buf_printf(&lines, "%s: %s\n", settings[i].name, settings[i].otherwise);
+        else if (drawn || !settings[i].drawn)
+            rc = add_setting(&lines, settings[i].name, value, p);
+    }
     if (rc == 0)
         rc = add_contrastive(&lines, o, drawn, p);
     if (rc == 0)
         rc = add_stop_tokens(&lines, json_object_get(o, "eos_token_id"), c,
                              "generation_config.json", p);
     if (rc == 0)
-        rc = add_suppressed(&lines, json_object_get(o, "suppress_tokens"), c, p);
+        rc = add_suppressed(&lines, o, c, p);
+    if (rc == 0)
+        rc = add_stop_strings(&lines, json_object_get(o, "stop_strings"), p);
     if (rc == 0)
         note_others(o, p);
     if (rc == 0)

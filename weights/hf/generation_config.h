@@ -10,9 +10,11 @@
 
 /*
  * Append the settings of n bytes of JSON as lines of YAML. temperature, top_k and the
- * like count only where do_sample is true, as in transformers, and penalty_alpha only where
+ * like count only where do_sample is true, as in transformers, and are transformers' defaults where
+ * the file has none then; penalty_alpha counts only where
  * neither that nor num_beams asks for something else; end tokens, one or a list, only where they
- * are not c's own; suppress_tokens bias their logits by -inf. What has the wrong type, or no part
+ * are not c's own; suppress_tokens and bad_words_ids of one token
+ * bias their logits by -inf. What has the wrong type, or no part
  * in it, is left out with a note, and so is what other names ask of transformers.
  * ERR_FORMAT: not a JSON object; out is then as it was.
  */

@@ -164,9 +164,9 @@ static void an_untied_head_is_read(void **state)
 #define NO_CONTRASTIVE ", so there is no contrastive search: penalty_alpha is left out\n"
 
 static const char *const generation_files[][3] = {
-    {"{\"_from_model_config\": true, \"eos_token_id\": 4, \"max_length\": 50}", NULL, ""},
+    {"{\"_from_model_config\": true, \"eos_token_id\": 4, \"max_length\": 20}", NULL, ""},
     {"{\"do_sample\": true, \"temperature\": 0.7, \"top_k\": 50, \"top_p\": null}",
-     "temperature: 0.7\ntop_k: 50\n", ""},
+     "temperature: 0.7\ntop_k: 50\ntop_p: 1\n", ""},
     {"{\"temperature\": 0.7, \"num_beams\": 3, \"early_stopping\": true}",
      "num_beams: 3\nearly_stopping: true\n", ""},
     {"{\"penalty_alpha\": 0.6, \"top_k\": 4, \"top_p\": 0.9}", "penalty_alpha: 0.6\ntop_k: 4\n",
@@ -174,7 +174,8 @@ static const char *const generation_files[][3] = {
     {"{\"penalty_alpha\": 0.6}", "penalty_alpha: 0.6\ntop_k: 50\n", ""},
     {"{\"penalty_alpha\": 0.6, \"num_beams\": 4, \"top_k\": 4}", "num_beams: 4\n",
      "generation_config.json: num_beams is 4" NO_CONTRASTIVE},
-    {"{\"penalty_alpha\": 0.6, \"do_sample\": true, \"top_k\": 4}", "top_k: 4\n",
+    {"{\"penalty_alpha\": 0.6, \"do_sample\": true, \"top_k\": 4}",
+     "temperature: 1\ntop_k: 4\ntop_p: 1\n",
      "generation_config.json: do_sample is true" NO_CONTRASTIVE},
     {"{\"penalty_alpha\": 0.6, \"top_k\": 1}", NULL,
      "generation_config.json: top_k is 1" NO_CONTRASTIVE},
@@ -210,6 +211,23 @@ static const char *const generation_files[][3] = {
      NULL,
      "generation_config.json: bad_words_ids is a list, left out\n"
      "generation_config.json: eta_cutoff is 0.001, left out\n"},
+    {"{\"do_sample\": true}", "temperature: 1\ntop_k: 50\ntop_p: 1\n", ""},
+    {"{\"bad_words_ids\": [[2], [4]], \"suppress_tokens\": [3], \"num_return_sequences\": 2, "
+     "\"stop_strings\": [\"a,b\", \"it's\\n\", \"\"], \"max_length\": 50, \"max_new_tokens\": 7}",
+     "max_new_tokens: 7\nnum_return_sequences: 2\nlogit_bias: \"3:-inf,2:-inf\"\n"
+     "stop: 'a\\x2cb,it\\x27s\\x0a'\n",
+     "generation_config.json: stop_strings is \"\", left out\n"},
+    {"{\"max_length\": 50, \"max_time\": 1.5, \"watermarking_config\": {\"a\": 1}, "
+     "\"force_words_ids\": [[3]], \"constraints\": [{}], \"dola_layers\": \"low\", "
+     "\"token_healing\": true, \"stop_strings\": \".\"}",
+     "stop: '.'\n",
+     "generation_config.json: constraints is a list, left out\n"
+     "generation_config.json: dola_layers is \"low\", left out\n"
+     "generation_config.json: force_words_ids is a list, left out\n"
+     "generation_config.json: max_length is 50, left out\n"
+     "generation_config.json: max_time is 1.5, left out\n"
+     "generation_config.json: token_healing is true, left out\n"
+     "generation_config.json: watermarking_config is an object, left out\n"},
     /* A value that no number here can hold is left out, and no other. */
     {"{\"do_sample\": true, \"temperature\": 1e400, \"top_k\": -123456789012345678901234567890, "
      "\"typical_p\": 1e-400, \"_x\": [{\"1e999 \\\"\": 1E+999}], \"top_p\": 0.5}",

@@ -184,12 +184,33 @@ static bool is_draw_setting(const char *name)
     return row != NULL && row->draws;
 }
 
+/* Names of other programs, and what is said of them: what is nearly the same here is not taken for
+ * it. */
+static const char *foreign_name(const char *name)
+{
+    static const char TEXT[] = "its text is \"prompt\"", IDS[] = "its token IDs are \"ids\"";
+    static const char *const all[][2] = {
+        {"messages", TEXT},
+        {"text", TEXT},
+        {"input", TEXT},
+        {"inputs", TEXT},
+        {"prompt_ids", IDS},
+        {"prompt_token_ids", IDS},
+        {"input_ids", IDS},
+        {"max_length", "it counts the prompt too elsewhere; max_new_tokens counts new tokens"},
+        {"stop_token_ids", "stop_token has IDs that end an answer in place of the model's own"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(name, all[i][0]) == 0)
+            return all[i][1];
+    return NULL;
+}
+
 /* `n` as other programs have it; on a command line the letter is max_new_tokens. An error names
  * what was given, and a name like a member's leads to that. */
 static int take_named(struct options *o, const char *name, json_t *value)
 {
-    static const char *const members[] = {"prompt", "ids", "id", "logprobs"};
-    static const char *const texts[] = {"messages", "text", "input", "inputs"};
+    static const char *const members[] = {"prompt", "ids", "id", "logprobs", "do_sample"};
     const char *full = strcmp(name, "n") == 0 ? "num_return_sequences" : name;
     int rc = take_setting(o, full, value);
     if (rc == 0)
@@ -200,17 +221,24 @@ static int take_named(struct options *o, const char *name, json_t *value)
     if (why == NULL)
         return ERR_NOMEM;
     const char *near = words_nearest(name, members, sizeof members / sizeof *members);
-    bool text = false;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts && rc == ERR_MISSING; i++)
-        text = text || strcmp(name, texts[i]) == 0;
-    if (text)
-        err_set(rc, "a line has no %s; its text is \"prompt\"", name);
+    const char *foreign = rc == ERR_MISSING ? foreign_name(name) : NULL;
+    if (foreign != NULL)
+        err_set(rc, "a line has no %s; %s", name, foreign);
     else if (n_full > 0 && strncmp(why, row->name, n_full) == 0 && why[n_full] == ' ')
         err_set(rc, "%s%s", name, why + n_full);
     else if (rc == ERR_MISSING && near != NULL && strstr(why, "did you mean") == NULL)
         err_set(rc, "%s; did you mean %s?", why, near);
     mem_free(why);
     return rc;
+}
+
+/* As transformers has it: false is the likeliest token each time, whatever the temperature. */
+static int take_do_sample(struct options *o, const json_t *value)
+{
+    if (value == NULL || json_is_true(value) || json_is_null(value))
+        return 0;
+    return json_is_false(value) ? options_set(o, OPTION(sampler.temperature), ORIGIN_LINE, "0")
+                                : err_set(ERR_FORMAT, "do_sample must be true or false");
 }
 
 static int take_members(struct json_prompt *p, struct options *o, json_t *object)
@@ -229,7 +257,7 @@ static int take_members(struct json_prompt *p, struct options *o, json_t *object
             memcpy(p->text, json_string_value(value), p->n);
         } else if (strcmp(name, "ids") == 0) {
             rc = take_ids(&p->ids, value);
-        } else if (strcmp(name, "id") != 0 &&
+        } else if (strcmp(name, "id") != 0 && strcmp(name, "do_sample") != 0 &&
                    (strcmp(name, "logprobs") != 0 || !json_is_boolean(value))) {
             rc = take_named(o, name, value);
             p->own_draw |= !json_is_null(value) && is_draw_setting(name);
@@ -237,6 +265,8 @@ static int take_members(struct json_prompt *p, struct options *o, json_t *object
         if (rc != 0)
             return rc;
     }
+    if ((rc = take_do_sample(o, json_object_get(object, "do_sample"))) != 0)
+        return rc;
     if (p->text == NULL && p->ids.n == 0)
         return json_object_get(object, "ids") != NULL
                    ? err_set(ERR_RANGE, "ids must not be empty")

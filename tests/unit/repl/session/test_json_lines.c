@@ -60,6 +60,11 @@ static void json_lines_are_read(void **state)
         {"{\"prompt\": \"a\", \"top_p\": []}", "top_p must be a text, a number"},
         {"{\"ids\": [1, -2]}", "ids[1] is not a token ID"},
         {"{\"ids\": [1], \"prompt\": \"a\"}", "give one"},
+        {"{\"prompt_ids\": [1]}", "a line has no prompt_ids; its token IDs are \"ids\""},
+        {"{\"prompt\": \"a\", \"max_length\": 9}", "max_new_tokens counts new tokens"},
+        {"{\"prompt\": \"a\", \"stop_token_ids\": [9]}", "stop_token has IDs"},
+        {"{\"prompt\": \"a\", \"do_sample\": 0}", "do_sample must be true or false"},
+        {"{\"prompt\": \"a\", \"do_sampl\": true}", "did you mean do_sample?"},
         {"{\"prompt\": \"\xff\"}", "not JSON"},
     };
     assert_int_not_equal(json_line_prompt(&p, "\0\0", 2, &o, 5, tell), 0);
@@ -70,6 +75,33 @@ static void json_lines_are_read(void **state)
         if (strstr(err_text(), bad[i][1]) == NULL)
             fail_msg("%s: \"%s\" does not say \"%s\"", bad[i][0], err_text(), bad[i][1]);
         assert_null(strstr(err_text(), "top_logprobs")); /* a name of ours that nobody gave */
+        json_prompt_release(&p);
+    }
+    options_release(&o);
+}
+
+/* false is greedy, wherever a temperature stands; true is as set. */
+static void sampling_can_be_left_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        float temperature;
+    } lines[] = {
+        {"{\"prompt\":\"a\",\"do_sample\":false}", 0},
+        {"{\"prompt\":\"a\",\"do_sample\":false,\"temperature\":0.5}", 0},
+        {"{\"prompt\":\"a\",\"do_sample\":true,\"temperature\":0.5}", 0.5f},
+        {"{\"prompt\":\"a\",\"do_sample\":true}", 0.25f},
+        {"{\"prompt\":\"a\",\"do_sample\":null}", 0.25f},
+        {"{\"prompt\":\"a\"}", 0.25f},
+    };
+    struct options o;
+    struct json_prompt p;
+    assert_ok(options_init(&o));
+    assert_ok(options_set(&o, OPTION(sampler.temperature), ORIGIN_SET, "0.25"));
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        assert_ok(json_line_prompt(&p, lines[i].line, strlen(lines[i].line), &o, 5, tell));
+        assert_true(p.settings.sampler.temperature == lines[i].temperature);
         json_prompt_release(&p);
     }
     options_release(&o);
@@ -282,9 +314,10 @@ static void an_id_comes_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_lines_are_read),         cmocka_unit_test(values_mean_what_they_say),
-        cmocka_unit_test(numbers_are_written_in_full), cmocka_unit_test(a_line_comes_before_a_file),
-        cmocka_unit_test(json_lines_are_written),      cmocka_unit_test(an_id_comes_back),
+        cmocka_unit_test(json_lines_are_read),        cmocka_unit_test(values_mean_what_they_say),
+        cmocka_unit_test(sampling_can_be_left_out),   cmocka_unit_test(numbers_are_written_in_full),
+        cmocka_unit_test(a_line_comes_before_a_file), cmocka_unit_test(json_lines_are_written),
+        cmocka_unit_test(an_id_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -295,6 +295,28 @@ static void holds_documents_out(void **state)
     }
 }
 
+/* What goes on in another file at the place where it ended in one is a part of its own. */
+static void documents_of_two_files_are_not_joined(void **state)
+{
+    (void)state;
+    write_megatron("one", 1, 10, 1000);
+    write_megatron("two", 2, 10, 1000);
+    struct data_config c = data_config_of((const char *const[]){"one", "two"}, 2);
+    struct dataset d, v;
+    token_id ids[20];
+    c.validation_fraction = 0.5; /* the first document of the second file */
+    assert_ok(dataset_open(&d, &v, &c, NULL, 1000, NULL));
+    assert_int_equal(d.n_tokens, 20);
+    assert_int_equal(v.n_tokens, 10);
+    assert_ok(dataset_read(&d, ids, 0, 20));
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(ids[i], i);
+    assert_int_equal(dataset_read(&d, ids, 1, 20), ERR_RANGE);
+    dataset_close(&d);
+    dataset_close(&v);
+    data_config_release(&c);
+}
+
 static void holds_the_end_out_of_few_documents(void **state)
 {
     (void)state;
@@ -870,6 +892,7 @@ int main(void)
         cmocka_unit_test(long_texts_are_encoded_in_pieces),
         cmocka_unit_test(megatron_sets_are_written_and_read),
         cmocka_unit_test(holds_documents_out),
+        cmocka_unit_test(documents_of_two_files_are_not_joined),
         cmocka_unit_test(holds_the_end_out_of_few_documents),
         cmocka_unit_test(validation_may_be_a_file_of_its_own),
         cmocka_unit_test(llmc_has_a_header),

@@ -37,6 +37,11 @@ static void words_have_weights_and_steps(void **state)
     assert_string_equal(mixture_path(&m, 0), "books/");
     assert_string_equal(mixture_path(&m, 2), "a,b");
     mixture_release(&m);
+    /* Of a step and a part of the run, which comes first depends on the run. */
+    m = parse("a:5..0.5,b:0.5..5");
+    assert_entry(&m.list[0], "a", NAN, 5, 0.5, 0);
+    assert_entry(&m.list[1], "b", NAN, 0.5, 5, 1);
+    mixture_release(&m);
     m = parse("a:..,b:5..7,c::.5..");
     assert_int_equal(m.n_sources, 3);
     assert_entry(&m.list[0], "a", NAN, 0, INFINITY, 0);

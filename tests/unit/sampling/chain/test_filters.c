@@ -221,12 +221,14 @@ static void uniform_draws_revive_no_banned_token(void **state)
     const float logits[5] = {1, -INFINITY, 3, -INFINITY, 2};
     struct bench b;
     open_bench(&b, 5);
-    candidates_start(&b.c, logits);
-    filter_topk_uniform(&b.c, 4);
-    assert_true(candidates_weigh(&b.c));
-    assert_true(b.c.sum == 3);
-    for (int i = 0; i < b.c.n; i++)
-        assert_true(b.c.weight[i] == (candidates_id(&b.c, i) % 2 == 0 ? 1.0f : 0.0f));
+    for (int k = 3; k <= 6; k++) {
+        candidates_start(&b.c, logits);
+        filter_topk_uniform(&b.c, k);
+        assert_true(candidates_weigh(&b.c));
+        assert_true(b.c.sum == 3);
+        for (int i = 0; i < b.c.n; i++)
+            assert_true(b.c.weight[i] == (candidates_id(&b.c, i) % 2 == 0 ? 1.0f : 0.0f));
+    }
     mem_free(b.block);
 }
 

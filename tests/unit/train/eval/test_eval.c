@@ -1,5 +1,6 @@
 /* WikiText, PTB, LAMBADA and the split evaluation against PyTorch
  * (tests/golden/eval_reference.py), and what files can do to them. */
+#include "kvcache/sequence.h"
 #include "model/base/json.h"
 #include "model/base/par.h"
 #include "tests/lib/eval_golden.h"
@@ -88,6 +89,9 @@ static void expect_golden(const char *group, const struct eval_result *r, double
         expect_near(group, "left_out", (double)r->left_out, 0);
         expect_near(group, "correct", eval_figure_value(r, "correct"), 0);
         assert_true(r->total == r->done + r->left_out);
+        const struct eval_figure *perplexity = eval_figure_find(r, "perplexity");
+        assert_true(perplexity->value == exp(loss->value));
+        assert_true(perplexity->error == perplexity->value * loss->error);
         return;
     }
     expect_near(group, "windows", (double)r->done, 0);
@@ -150,10 +154,104 @@ static void megatron_is_128_every_32(void **state)
     c.like = EVAL_MEGATRON;
     assert_int_equal(measure(&r, "wikitext", &c, "tests/golden/eval/wiki.txt", 1), ERR_RANGE);
     assert_string_equal(err_text(), "seq_length must be at most 80 (the model's context), not 128");
-    c.seq_length = 64;
+    c.seq_length = 48;
     assert_ok(measure(&r, "wikitext", &c, "tests/golden/eval/wiki.txt", 1));
-    assert_non_null(strstr(r.definition, "windows of 64, stride 32"));
+    assert_non_null(strstr(r.definition, "windows of 48, stride 32"));
     eval_result_release(&r);
+}
+
+/* A window is no longer than the text, and counts no more targets than there are. */
+static void a_short_text_is_one_window(void **state)
+{
+    (void)state;
+    static const char text[] = "4 5 6 7 8 4 5 6";
+    static const int lengths[][2] = {{0, 0}, {80, 0}, {17, 0}, {16, 0}, {15, 0}, {60, 60}};
+    scratch_write(&eval_scratch, "short.txt", text, sizeof text - 1);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        struct eval_config c;
+        struct eval_result r;
+        eval_config_init(&c);
+        c.seq_length = lengths[i][0];
+        c.last_n = lengths[i][1];
+        assert_ok(measure(&r, "text", &c, scratch_path(&eval_scratch, "short.txt"), 1));
+        assert_int_equal(r.config.seq_length, 15); /* 16 tokens, the end of the text among them */
+        assert_int_equal(r.config.last_n, c.last_n > 0 ? 15 : 7);
+        assert_int_equal(r.targets, r.config.last_n);
+        eval_result_release(&r);
+    }
+}
+
+static token_id likeliest(const struct sequence *s)
+{
+    token_id best = 0;
+    for (token_id id = 1; id < model->config.n_vocab; id++)
+        best = s->logits[id] > s->logits[best] ? id : best;
+    return best;
+}
+
+/* A word of two tokens behind the context, of which the likeliest tokens are not the first, but
+ * the second once the first is there; false: there is none. */
+static bool find_half_right_word(struct buf *word, struct sequence *s, const struct ids *context)
+{
+    const struct tokenizer *t = model->tokenizer;
+    bool found = false;
+    for (token_id id = 0; id < model->config.n_vocab && !found; id++) {
+        struct ids ids = {0};
+        size_t n, n_end;
+        const char *bytes = tokenizer_bytes(t, id, &n);
+        assert_ok(sequence_set(s, context->data, context->n, NULL));
+        if (bytes == NULL || n < 2 || *bytes != ' ' || id == likeliest(s))
+            continue;
+        assert_ok(sequence_feed(s, &id, 1, NULL));
+        const token_id second = likeliest(s);
+        const char *end = tokenizer_bytes(t, second, &n_end);
+        word->n = 0;
+        assert_ok(buf_add(word, bytes, n));
+        assert_ok(buf_add(word, end, n_end));
+        found = strspn(buf_text(word) + 1, "abcdefghijklmnopqrstuvwxyz") == word->n - 1;
+        assert_ok(tokenizer_encode(t, &ids, word->data, word->n, 0));
+        found = found && ids.n == 2 && ids.data[0] == id && ids.data[1] == second;
+        ids_release(&ids);
+    }
+    return found;
+}
+
+/* With strict every token of the last word has to be right, not the last alone. */
+static void half_a_word_is_not_the_word(void **state)
+{
+    (void)state;
+    struct engine e;
+    struct sequence s;
+    struct buf word = {0}, line = {0}, context = {0};
+    bool found = false;
+    assert_ok(engine_init(&e, model, 1));
+    assert_ok(sequence_init(&s, &e));
+    for (int i = 0; i < 200 && !found; i++) {
+        struct ids ids = {0};
+        context.n = 0;
+        for (int k = i, n = 0; n < 3; k /= 7, n++)
+            assert_ok(buf_printf(&context, "%s%c%c", n > 0 ? " " : "", 'a' + k % 7, 'k' + k % 7));
+        assert_ok(tokenizer_encode(model->tokenizer, &ids, context.data, context.n, 0));
+        found = find_half_right_word(&word, &s, &ids);
+        ids_release(&ids);
+    }
+    assert_true(found);
+    assert_ok(buf_printf(&line, "{\"text\": \"%s%s\"}\n", buf_text(&context), buf_text(&word)));
+    scratch_write(&eval_scratch, "half.jsonl", line.data, line.n);
+    for (int strict = 0; strict < 2; strict++) {
+        struct eval_config c;
+        struct eval_result r;
+        eval_config_init(&c);
+        c.strict = strict;
+        assert_ok(measure(&r, "lambada", &c, scratch_path(&eval_scratch, "half.jsonl"), 1));
+        assert_true(eval_figure_value(&r, "correct") == !strict);
+        eval_result_release(&r);
+    }
+    buf_release(&word);
+    buf_release(&line);
+    buf_release(&context);
+    sequence_release(&s);
+    engine_release(&e);
 }
 
 static void a_limit_leaves_the_total(void **state)
@@ -525,6 +623,8 @@ int main(void)
         cmocka_unit_test(own_texts_are_measured_as_pytorch_does),
         cmocka_unit_test(batch_and_team_change_no_bit),
         cmocka_unit_test(megatron_is_128_every_32),
+        cmocka_unit_test(a_short_text_is_one_window),
+        cmocka_unit_test(half_a_word_is_not_the_word),
         cmocka_unit_test(a_limit_leaves_the_total),
         cmocka_unit_test(stopped_it_says_what_it_has),
         cmocka_unit_test(every_bad_file_has_a_sentence),

@@ -27,6 +27,14 @@ static void expect_near(double got, double wanted, double tolerance, const char 
         fail_msg("%s %s: %.9g, expected %.9g", group, name, got, wanted);
 }
 
+static void expect_ratio(const struct eval_result *r)
+{
+    const struct eval_figure *ratio = eval_figure_find(r, "perplexity_ratio"),
+                             *change = eval_figure_find(r, "loss_change");
+    assert_true(ratio->value == exp(change->value));
+    assert_true(ratio->error == ratio->value * change->error);
+}
+
 static void two_models_differ_as_pytorch_says(void **state)
 {
     (void)state;
@@ -87,6 +95,7 @@ static void two_models_differ_as_pytorch_says(void **state)
             expect_near(eval_figure_find(&r, errors[k].figure)->error, wanted,
                         cases[i].part * wanted, group, errors[k].name);
         }
+        expect_ratio(&r);
         /* So few targets say nothing of the last thousandth. */
         assert_true(n < 999 && isnan(eval_figure_find(&r, "kl_p99_9")->error));
         assert_true(isnan(eval_figure_find(&r, "kl_max")->error));

@@ -163,8 +163,18 @@ static int read_merge_list(struct vocab_draft *d, const json_t *merges)
     return rc;
 }
 
-static int read_added(struct vocab_draft *d, const json_t *added)
+/* Of an added token: what encoding does not do here. */
+static bool is_strange(const json_t *token)
 {
+    return json_is_true(json_object_get(token, "lstrip")) ||
+           json_is_true(json_object_get(token, "rstrip")) ||
+           json_is_true(json_object_get(token, "single_word"));
+}
+
+static int read_added(struct vocab_draft *d, const json_t *added, const struct progress *p)
+{
+    char shown[SHOWN];
+    const char *strange = NULL;
     size_t i;
     const json_t *token;
     int rc = vocab_draft_reserve(d, json_array_size(added));
@@ -175,7 +185,15 @@ static int read_added(struct vocab_draft *d, const json_t *added)
             rc = err_set(ERR_FORMAT, "added token %zu has no content", i);
         if (rc == 0)
             rc = vocab_draft_put(d, text, json_object_get(token, "id"), true);
+        if (strange == NULL && is_strange(token))
+            strange = text;
     }
+    if (rc == 0 && strange != NULL)
+        progress_note(
+            p,
+            "tokenizer.json: lstrip, rstrip and single_word of added tokens, as of %s, are "
+            "left out: with special on, spaces beside them stay",
+            file_show(shown, sizeof shown, strange));
     return rc;
 }
 
@@ -197,7 +215,7 @@ static int read_tokenizer(struct vocab_draft *d, const char *text, size_t n,
         json_is_true(json_object_get(pre_tokenizer(d->roots[0]), "add_prefix_space"));
     rc = put_tokens(d, vocab, false);
     if (rc == 0)
-        rc = read_added(d, json_object_get(d->roots[0], "added_tokens"));
+        rc = read_added(d, json_object_get(d->roots[0], "added_tokens"), p);
     if (rc != 0)
         return err_wrap("tokenizer.json");
     post_processor_read(d, d->roots[0], p);

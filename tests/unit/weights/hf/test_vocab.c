@@ -544,6 +544,25 @@ static void a_token_before_each_text(void **state)
     }
 }
 
+static void added_tokens_that_take_spaces_are_noted(void **state)
+{
+    (void)state;
+    struct notes notes = {0};
+    struct progress p = {.note = notes_take, .user = &notes};
+    struct vocab_text text =
+        whole("{\"pre_tokenizer\": {\"type\": \"ByteLevel\"}, \"added_tokens\": ["
+              "{\"id\": 1, \"content\": \"<x>\", \"lstrip\": false, \"rstrip\": false}, "
+              "{\"id\": 2, \"content\": \"<y>\", \"rstrip\": true}, "
+              "{\"id\": 3, \"content\": \"<z>\", \"lstrip\": true}], "
+              "\"model\": {\"vocab\": {\"a\": 0}, \"merges\": []}}");
+    struct tokenizer *t = NULL;
+    assert_ok(vocab_parse(&t, &text, NULL, &p));
+    assert_string_equal(
+        notes.all, "tokenizer.json: lstrip, rstrip and single_word of added tokens, as of <y>, "
+                   "are left out: with special on, spaces beside them stay\n");
+    tokenizer_free(t);
+}
+
 static void survives_without_memory(void **state)
 {
     (void)state;
@@ -612,6 +631,7 @@ int main(void)
         cmocka_unit_test(folders_may_have_none_but_not_half),
         cmocka_unit_test(written_files_say_the_same),
         cmocka_unit_test(a_token_before_each_text),
+        cmocka_unit_test(added_tokens_that_take_spaces_are_noted),
         cmocka_unit_test(survives_without_memory),
         cmocka_unit_test(reads_real_files_with_data)};
     return cmocka_run_group_tests(tests, NULL, NULL);

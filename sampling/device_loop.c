@@ -36,6 +36,7 @@ static const double POLL_S = 1.0 / 60;
 struct drawn {
     struct token_event events[1 + DRAFT_MAX];
     int n;
+    bool looked; /* at the slot at all */
 };
 
 int device_loop_new(struct device_loop **out, struct engine *e, int n_slots)
@@ -95,8 +96,13 @@ static void draw_token(struct decode_slot *s, const float *logits, struct token_
     }
     *event = (struct token_event){
         .ended = true, .token = sampler_pick(s->sampler, logits, ids->data, ids->n, s->n_new)};
-    if (event->token.id == TOKEN_NONE || stop_tokens_has(&s->stop_tokens, event->token.id)) {
-        event->finish = event->token.id == TOKEN_NONE ? FINISH_GRAMMAR : FINISH_STOP_TOKEN;
+    if (event->token.id == TOKEN_NONE) {
+        event->rc = event->token.rc;
+        event->finish = event->rc != 0 ? FINISH_ERROR : finish_of(sampler_end(s->sampler));
+        return;
+    }
+    if (stop_tokens_has(&s->stop_tokens, event->token.id)) {
+        event->finish = FINISH_STOP_TOKEN;
         return;
     }
     ids->data[ids->n++] = event->token.id;
@@ -128,11 +134,16 @@ static void draw_tokens(struct decode_slot *s, struct drawn *drawn)
     bool accepted;
     s->ready = false;
     drawn->n = 0;
+    drawn->looked = true;
     do {
         const int i = drawn->n++;
         const token_id expected = i < s->n_draft ? draft[i] : TOKEN_NONE;
         last = &drawn->events[i];
         draw_token(s, s->logits + (size_t)i * n_vocab, &drawn->events[i]);
+        if (last->rc == ERR_INTERRUPTED) { /* as if it had come before this draw */
+            drawn->n--;
+            break;
+        }
         accepted = expected != TOKEN_NONE && last->rc == 0 && last->token.id == expected;
         n_accepted += accepted;
     } while (accepted && !last->ended);
@@ -150,6 +161,7 @@ static void draw_slots(struct device_loop *l, int thread)
             return;
         struct decode_slot *s = &l->slots[i];
         l->drawn[i].n = 0;
+        l->drawn[i].looked = false;
         if (!s->live || !s->ready)
             continue;
         sampler_use(s->sampler, l->scratch + (size_t)thread * l->scratch_bytes);
@@ -245,7 +257,7 @@ static int emit_drawn(struct device_loop *l, int slot)
     struct decode_slot *s = &l->slots[slot];
     for (int i = 0; i < drawn->n; i++)
         emit_event(l, slot, &drawn->events[i]);
-    if (drawn->n > 0 && s->seq->kv.n > s->n_read)
+    if (drawn->looked && s->seq->kv.n > s->n_read)
         kv_seq_truncate(&s->seq->kv, &l->engine->cache, s->n_read);
     return drawn->n;
 }

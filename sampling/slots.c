@@ -6,6 +6,7 @@
 #include "sampling/chain/logits.h"
 #include "sampling/device_loop.h"
 #include "sampling/draft_model.h"
+#include "sampling/grammar/follower.h"
 #include "sampling/text/prompt.h"
 #include "sampling/text/speller.h"
 
@@ -364,6 +365,8 @@ static void blame_text(const struct slots *s, const struct slot *slot)
 {
     if (slot->rc == ERR_NOT_FINITE)
         logits_refuse(s->engine->model, slot->decode->seq->ids.n);
+    else if (slot->rc == ERR_RANGE)
+        err_set(ERR_RANGE, FOLLOWER_TOO_MANY);
     else if (slot->rc == ERR_IO)
         engine_error(s->engine);
     else

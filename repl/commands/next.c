@@ -79,6 +79,9 @@ int next_show(const struct repl *r, const struct prompt *p, float *logits, int m
     struct alternative *list = mem_array((size_t)most, sizeof *list);
     chances_look(&look, stdout);
     chooser_of_next(&by, s);
+    if (r->n_turns > 0 && p->ids.n == r->sequence.ids.n &&
+        memcmp(p->ids.data, r->sequence.ids.data, p->ids.n * sizeof(token_id)) == 0)
+        turn_continue_grammar(&by.config, &r->turns[r->n_turns - 1], &r->sequence.ids);
     int n = list == NULL
                 ? ERR_NOMEM
                 : explain_next(list, most, logits, r->model, &p->ids, p->held_space, &by, s);

@@ -265,30 +265,13 @@ static void advance_draw(const struct repl *r, struct sampler_config *c)
         c->position = last->n_drawn;
 }
 
-static bool same_grammar(const struct sampler_config *a, const struct sampler_config *b)
-{
-    return a->grammar != NULL && b->grammar != NULL && strcmp(a->grammar, b->grammar) == 0;
-}
-
-/* The grammar of an answer that goes on has read what there is of it. */
-static void continue_grammar(struct sampler_config *c, const struct turn *last,
-                             const struct ids *text)
-{
-    const struct sampler_config *was = &last->settings.sampler;
-    if (!same_grammar(c, was) || last->prompt.n > 0 || last->n_prompt > text->n)
-        return;
-    c->grammar_read.n = was->grammar_read.n + (int)(text->n - last->n_prompt);
-    c->grammar_read.skip_space =
-        was->grammar_read.n > 0 ? was->grammar_read.skip_space : last->held_space;
-}
-
 /* Behind a stop token there is only what has nothing to do with the text, and behind the end of a
  * grammar nothing. */
 static int refuse_ended(const struct repl *r)
 {
     const struct sampler_config *c = &r->options.settings.sampler;
     const struct turn *last = r->n_turns > 0 ? &r->turns[r->n_turns - 1] : NULL;
-    if (last != NULL && last->ended_by_grammar && same_grammar(c, &last->settings.sampler))
+    if (last != NULL && last->ended_by_grammar && turn_same_grammar(c, &last->settings.sampler))
         return err_set(ERR_MISSING, "by its grammar the text ends here: `:reset grammar` lets "
                                     ":continue go on, :regen samples another answer");
     if (last != NULL && last->ended && !c->ignore_eos && c->min_new_tokens == 0)
@@ -316,7 +299,7 @@ int answer_continue(struct repl *r)
     if (rc == 0) {
         advance_draw(r, &t->settings.sampler);
         if (r->n_turns > 1)
-            continue_grammar(&t->settings.sampler, t - 1, &r->sequence.ids);
+            turn_continue_grammar(&t->settings.sampler, t - 1, &r->sequence.ids);
         p.held_space = r->held_space;
     }
     return finish_turn(r, t, &p, rc, NULL, 0);
@@ -342,7 +325,7 @@ static int copy_settings(struct settings *fresh, const struct settings *now, con
         fresh->sampler.draw = last->draw + t->settings.generate.num_return_sequences;
         fresh->sampler.position = last->position;
     }
-    if (rc == 0 && same_grammar(&fresh->sampler, last))
+    if (rc == 0 && turn_same_grammar(&fresh->sampler, last))
         fresh->sampler.grammar_read = last->grammar_read;
     return rc;
 }

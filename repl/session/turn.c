@@ -241,6 +241,22 @@ bool turn_parse(struct turn *t, const char *settings, const struct ids *text, in
     return true;
 }
 
+bool turn_same_grammar(const struct sampler_config *a, const struct sampler_config *b)
+{
+    return a->grammar != NULL && b->grammar != NULL && strcmp(a->grammar, b->grammar) == 0;
+}
+
+void turn_continue_grammar(struct sampler_config *c, const struct turn *last,
+                           const struct ids *text)
+{
+    const struct sampler_config *was = &last->settings.sampler;
+    if (!turn_same_grammar(c, was) || last->prompt.n > 0 || last->n_prompt > text->n)
+        return;
+    c->grammar_read.n = was->grammar_read.n + (int)(text->n - last->n_prompt);
+    c->grammar_read.skip_space =
+        was->grammar_read.n > 0 ? was->grammar_read.skip_space : last->held_space;
+}
+
 const token_id *turn_prompt(const struct turn *t, const struct ids *text, size_t *n)
 {
     *n = t->n_prompt;

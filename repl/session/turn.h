@@ -47,6 +47,11 @@ int turn_format(const struct turn *t, const struct ids *text, const struct setti
  * this text, ids being below n_vocab; false: there is none, or none for this text, or it had a
  * setting that none can have, and t is only to be released. */
 bool turn_parse(struct turn *t, const char *settings, const struct ids *text, int n_vocab);
+/* Whether both have the same grammar; not where either has none. */
+bool turn_same_grammar(const struct sampler_config *a, const struct sampler_config *b);
+/* Let c go on with what the last turn's grammar has read of the text, if it has the same one. */
+void turn_continue_grammar(struct sampler_config *c, const struct turn *last,
+                           const struct ids *text);
 /* The newest turn's prompt [*n], borrowed from it or from the text; p gets a copy. */
 const token_id *turn_prompt(const struct turn *t, const struct ids *text, size_t *n);
 int turn_copy_prompt(const struct turn *t, const struct ids *text, struct prompt *p);

@@ -14,6 +14,7 @@
 #include "sampling/chain/mirostat.h"
 #include "sampling/chain/penalties.h"
 #include "sampling/grammar/follower.h"
+#include "sampling/grammar/matcher.h"
 
 #include <float.h>
 #include <math.h>
@@ -49,6 +50,7 @@ struct sampler {
     int n_ctx;
     struct stop_tokens stop; /* below n_vocab */
     bool want_logprobs;
+    int failed; /* of the grammar, in the last draw */
 };
 
 /* Where in which text a token is to be drawn. */
@@ -163,7 +165,7 @@ static int start_grammar(struct sampler *s, const struct tokenizer *t)
     if (t == NULL)
         return err_set(ERR_UNSUPPORTED, "grammar needs a tokenizer, and this model has none");
     return follower_new(&s->grammar, text, s->candidates.n_vocab, s->n_ctx, t, s->stop.ids,
-                        s->stop.n);
+                        s->stop.n, MATCHER_NODES);
 }
 
 static void carve_sampler(struct sampler *s, struct arena *a, int n_vocab)
@@ -261,9 +263,11 @@ void sampler_reset(struct sampler *s, int64_t draw, bool skip_space)
                                                                 : skip_space);
 }
 
-bool sampler_may_end(const struct sampler *s)
+enum sampler_end sampler_end(const struct sampler *s)
 {
-    return s->grammar != NULL;
+    return s->grammar == NULL          ? SAMPLER_GOES_ON
+           : follower_ends(s->grammar) ? SAMPLER_COMPLETE
+                                       : SAMPLER_DEAD_END;
 }
 
 void sampler_want_logprobs(struct sampler *s, bool on)
@@ -287,7 +291,7 @@ static void ban_ungrammatical(struct sampler *s, float *logit, const struct text
 {
     const size_t answer = (size_t)(at->n_new + s->config.grammar_read.n),
                  n = answer < at->n_text ? answer : at->n_text;
-    follower_ban(s->grammar, logit, at->text + at->n_text - n, n);
+    s->failed = follower_ban(s->grammar, logit, at->text + at->n_text - n, n);
 }
 
 /* A stage that changes logits because of the text; false if it is none. */
@@ -388,6 +392,7 @@ static void run_filter(struct sampler *s, enum stage stage, const struct text_po
 /* All stages of the sampler; false if nothing is left. */
 static bool run_stages(struct sampler *s, const float *logits, const struct text_position *at)
 {
+    s->failed = 0;
     candidates_start(&s->candidates, logits);
     for (int i = 0; i < s->chain.n; i++) {
         enum stage stage = s->chain.stages[i];
@@ -396,7 +401,7 @@ static bool run_stages(struct sampler *s, const float *logits, const struct text
         else
             run_filter(s, stage, at);
     }
-    return candidates_weigh(&s->candidates);
+    return s->failed == 0 && candidates_weigh(&s->candidates);
 }
 
 /* ---- drawing ---- */
@@ -410,8 +415,8 @@ struct sampled sampler_pick(struct sampler *s, const float *logits, const token_
     struct sampled out = {.logprob = NAN};
     bool greedy = s->config.temperature == 0;
     if ((greedy && s->chain.n == 0) || !run_stages(s, logits, &at)) {
-        if (sampler_may_end(s))
-            return (struct sampled){.id = TOKEN_NONE, .logprob = NAN};
+        if (s->grammar != NULL)
+            return (struct sampled){.id = TOKEN_NONE, .logprob = NAN, .rc = s->failed};
         out.id = (token_id)k->argmax(logits, (size_t)c->n_vocab);
     } else if (greedy) {
         out.id = (token_id)k->argmax(c->logit, (size_t)c->n_vocab);
@@ -429,12 +434,13 @@ struct sampled sampler_pick(struct sampler *s, const float *logits, const token_
     return out;
 }
 
-void sampler_adjust(struct sampler *s, float *scores, const token_id *text, size_t n_text,
-                    int n_new)
+int sampler_adjust(struct sampler *s, float *scores, const token_id *text, size_t n_text, int n_new)
 {
     const struct text_position at = {text, n_text, n_new};
+    s->failed = 0;
     for (int i = 0; i < s->chain.n; i++)
         adjust_logits(s, s->chain.stages[i], scores, &at);
+    return s->failed;
 }
 
 /* ---- explaining ---- */
@@ -464,7 +470,7 @@ static void chain_probabilities(struct sampler *s, const float *logits,
     struct candidates *c = &s->candidates;
     bool left = run_stages(s, logits, at);
     memset(c->key, 0, (size_t)c->n_vocab * sizeof *c->key);
-    if (!left && sampler_may_end(s))
+    if (!left && s->grammar != NULL)
         return;
     if (!left)
         c->key[c->kernels->argmax(logits, (size_t)c->n_vocab)] = 1;

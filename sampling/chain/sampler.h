@@ -62,6 +62,7 @@ struct sampled {
     token_id id;
     float logprob;       /* under the model: log softmax of the raw logits; NaN if not asked */
     float chain_logprob; /* under the sampler it was drawn from */
+    int rc;              /* not 0: nothing was drawn; ERR_RANGE, ERR_INTERRUPTED (follower.h) */
 };
 /*
  * Draw the next token. logits [V] are not changed; a NaN counts as -inf. text [n_text]: all ids so
@@ -96,11 +97,13 @@ void sampler_want_logprobs(struct sampler *s, bool on);
 
 /*
  * For searches: apply the stages that change logits, in the sampler's order, in place to scores [V]
- * (logits or log-probabilities) of the token after text.
+ * (logits or log-probabilities) of the token after text. ERR_RANGE, ERR_INTERRUPTED (follower.h).
  */
-void sampler_adjust(struct sampler *s, float *scores, const token_id *text, size_t n_text,
-                    int n_new);
-/* Whether there is a grammar, so that no token may be left. */
-bool sampler_may_end(const struct sampler *s);
+int sampler_adjust(struct sampler *s, float *scores, const token_id *text, size_t n_text,
+                   int n_new);
+/* Where the last call found no token left: without a grammar the likeliest is taken all the same;
+ * by one the text is complete, or it can be neither ended nor continued. */
+enum sampler_end { SAMPLER_GOES_ON, SAMPLER_COMPLETE, SAMPLER_DEAD_END };
+enum sampler_end sampler_end(const struct sampler *s);
 
 #endif

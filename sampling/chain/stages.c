@@ -78,3 +78,14 @@ int chain_parse(struct chain *out, const char *text)
         text += length + 1;
     }
 }
+
+bool chain_has(const char *text, enum stage stage)
+{
+    struct chain chain;
+    bool has = false;
+    if (chain_parse(&chain, text) != 0)
+        return true;
+    for (int i = 0; i < chain.n; i++)
+        has |= chain.stages[i] == stage;
+    return has;
+}

@@ -2,6 +2,8 @@
 #define PRATTLE_SAMPLING_CHAIN_STAGES_H
 /* The stages of the sampler, their names, and an order of them as the setting `chain` gives it. */
 
+#include <stdbool.h>
+
 /* The default order. */
 #define SAMPLER_CHAIN                                                                              \
     "logit_bias,penalties,dry,no_repeat_ngram,bad_words,min_new_tokens,grammar,temperature,"       \
@@ -35,5 +37,7 @@ struct chain {
 /* Parse names separated by commas, spaces around them allowed; NULL and "" mean the default order.
  * ERR_RANGE: an unknown name (the message has the nearest), or one that occurs twice. */
 int chain_parse(struct chain *out, const char *text);
+/* Whether an order has this stage; true of one that is wrong. */
+bool chain_has(const char *text, enum stage stage);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/base/progress.h"
 #include "model/config.h"
 #include "model/tokenizer/token_order.h"
 #include "sampling/grammar/matcher.h"
@@ -23,7 +24,7 @@ struct follower {
     struct matcher *matcher;
     const struct tokenizer *tokenizer;
     const struct token_order *order;
-    int n_vocab, n_ctx;
+    int n_vocab, n_ctx, most_nodes;
     token_id stop[CONFIG_STOP_TOKENS];
     int n_stop;
     bool skip_space;
@@ -53,12 +54,12 @@ static int init(struct follower *f, const char *text)
 {
     struct arena size = {0};
     int rc = grammar_load(&f->grammar, text);
-    if (rc != 0 || (rc = matcher_new(&f->matcher, f->grammar)) != 0 ||
+    if (rc != 0 || (rc = matcher_new(&f->matcher, f->grammar, f->most_nodes)) != 0 ||
         (rc = tokenizer_order(f->tokenizer, &f->order)) != 0)
         return rc;
     f->start = f->state = matcher_start(f->matcher);
     if (f->start == MATCHER_FULL)
-        return err_set(ERR_RANGE, "grammar: there are too many ways in which a text can begin");
+        return err_set(ERR_RANGE, FOLLOWER_TOO_MANY);
     carve(f, &size);
     f->block = mem_alloc(size.used);
     if (f->block == NULL)
@@ -68,7 +69,7 @@ static int init(struct follower *f, const char *text)
 }
 
 int follower_new(struct follower **out, const char *text, int n_vocab, int n_ctx,
-                 const struct tokenizer *t, const token_id *stop, int n_stop)
+                 const struct tokenizer *t, const token_id *stop, int n_stop, int most_nodes)
 {
     struct follower *f = *out = mem_alloc(sizeof *f);
     if (f == NULL)
@@ -76,6 +77,7 @@ int follower_new(struct follower **out, const char *text, int n_vocab, int n_ctx
     f->tokenizer = t;
     f->n_vocab = n_vocab;
     f->n_ctx = n_ctx;
+    f->most_nodes = most_nodes;
     f->words = ((size_t)n_vocab + 63) / 64;
     for (int i = 0; i < n_stop && f->n_stop < CONFIG_STOP_TOKENS; i++)
         f->stop[f->n_stop++] = stop[i];
@@ -132,8 +134,8 @@ void follower_begin(struct follower *f, bool skip_space)
     restart(f);
 }
 
-/* One more token. Where there is room for no other state, even alone, nothing fits any more. */
-static void follow(struct follower *f, token_id id)
+/* One more token. ERR_RANGE: there is no room for a state, even alone. */
+static int follow(struct follower *f, token_id id)
 {
     size_t n;
     const char *bytes = tokenizer_bytes(f->tokenizer, id, &n);
@@ -143,17 +145,24 @@ static void follow(struct follower *f, token_id id)
             f->state = keep(f, f->state);
             to = matcher_step(f->matcher, f->state, (unsigned char)bytes[i]);
         }
-        f->state = to == MATCHER_FULL ? MATCHER_DEAD : to;
+        if (to == MATCHER_FULL) {
+            restart(f);
+            return err_set(ERR_RANGE, FOLLOWER_TOO_MANY);
+        }
+        f->state = to;
     }
     f->ids[f->n++] = id;
+    return 0;
 }
 
-static void follow_answer(struct follower *f, const token_id *ids, size_t n)
+static int follow_answer(struct follower *f, const token_id *ids, size_t n)
 {
+    int rc = 0;
     if (f->n > n || (f->n > 0 && memcmp(f->ids, ids, f->n * sizeof *ids) != 0))
         restart(f);
-    while (f->n < n && f->n < (size_t)f->n_ctx)
-        follow(f, ids[f->n]);
+    while (f->n < n && f->n < (size_t)f->n_ctx && rc == 0)
+        rc = follow(f, ids[f->n]);
+    return rc;
 }
 
 /* ---- the tokens ---- */
@@ -172,64 +181,97 @@ static int step_along(const struct follower *f, size_t i, char byte)
     return matcher_step(f->matcher, f->along[i], (unsigned char)byte);
 }
 
-/* Fill bits by a walk through the vocabulary. False: there was no room for a state, which counts as
- * a byte that does not fit. */
-static bool walk_tokens(struct follower *f, uint64_t *bits)
+/* No text of a grammar that people write takes so many; a second or two. */
+static const uint64_t MOST_LOOKS = 40000000;
+
+static int refuse_ways(void)
 {
-    const struct token_order *o = f->order;
-    size_t reached = 0; /* bytes of the token before that fit: along is known up to there */
-    bool room = true;
-    memset(bits, 0, f->words * sizeof *bits);
-    f->along[0] = f->state;
-    for (int i = 0; i < o->n; i++) {
-        size_t n, at = o->common[i];
-        if (at > reached)
-            continue; /* it begins with the byte that did not fit */
-        const char *bytes = tokenizer_bytes(f->tokenizer, o->ids[i], &n);
-        for (reached = at; reached < n; reached++) {
-            const int to = step_along(f, reached, bytes[reached]);
-            room = room && to != MATCHER_FULL;
-            if (to <= MATCHER_DEAD)
-                break;
-            f->along[reached + 1] = to;
-        }
-        if (reached == n && o->ids[i] < f->n_vocab)
-            set_bit(bits, o->ids[i], true);
-    }
-    return room;
+    return err_set(ERR_RANGE, FOLLOWER_TOO_MANY);
 }
 
-/* The tokens that may follow the answer. */
-static const uint64_t *find_mask(struct follower *f)
+/* A state more along the first n bytes of a token: where there is no room for it, all are forgotten
+ * but the answer's, and these bytes read again. ERR_RANGE: they need all the room there is. */
+static int walk_along(struct follower *f, const char *bytes, size_t *reached, size_t n)
+{
+    bool kept = false;
+    while (*reached < n) {
+        const int to = step_along(f, *reached, bytes[*reached]);
+        if (to == MATCHER_DEAD)
+            return 0;
+        if (to == MATCHER_FULL && kept)
+            return refuse_ways();
+        if (to == MATCHER_FULL) {
+            kept = true;
+            f->along[0] = f->state = keep(f, f->state);
+            *reached = 0;
+            continue;
+        }
+        f->along[++*reached] = to;
+    }
+    return 0;
+}
+
+/* Fill bits by a walk through the vocabulary. ERR_RANGE, ERR_INTERRUPTED. */
+static int walk_tokens(struct follower *f, uint64_t *bits)
+{
+    enum { ASK_EVERY = 256 };
+    const struct token_order *o = f->order;
+    const uint64_t most = matcher_looks(f->matcher) + MOST_LOOKS;
+    size_t reached = 0; /* bytes of the token before that fit: along is known up to there */
+    int rc = 0;
+    memset(bits, 0, f->words * sizeof *bits);
+    f->along[0] = f->state;
+    for (int i = 0; i < o->n && rc == 0; i++) {
+        size_t n;
+        if (i % ASK_EVERY == 0 && interrupt_pending())
+            return ERR_INTERRUPTED;
+        if (o->common[i] > reached)
+            continue; /* it begins with the byte that did not fit */
+        const char *bytes = tokenizer_bytes(f->tokenizer, o->ids[i], &n);
+        reached = o->common[i];
+        rc = matcher_looks(f->matcher) > most ? refuse_ways() : walk_along(f, bytes, &reached, n);
+        if (rc == 0 && reached == n && o->ids[i] < f->n_vocab)
+            set_bit(bits, o->ids[i], true);
+    }
+    return rc;
+}
+
+/* *bits: the tokens that may follow the answer. */
+static int find_mask(struct follower *f, const uint64_t **bits)
 {
     const bool skips = f->n == 0 && f->skip_space;
     for (int i = 0; i < MASKS && !skips; i++)
-        if (f->masks[i].state == f->state)
-            return f->masks[i].bits;
+        if (f->masks[i].state == f->state) {
+            *bits = f->masks[i].bits;
+            return 0;
+        }
     struct mask *mask = &f->masks[f->next_mask];
     f->next_mask = (f->next_mask + 1) % MASKS;
     mask->state = UNKNOWN;
-    if (!walk_tokens(f, mask->bits)) {
-        f->state = keep(f, f->state);
-        walk_tokens(f, mask->bits);
-    }
+    int rc = walk_tokens(f, mask->bits);
+    if (rc != 0)
+        return rc;
     for (int i = 0; i < f->n_stop; i++)
         set_bit(mask->bits, f->stop[i], matcher_ends(f->matcher, f->state));
     if (!skips) /* a space that is skipped is one in the same state later */
         mask->state = f->state;
-    return mask->bits;
+    *bits = mask->bits;
+    return 0;
 }
 
-void follower_ban(struct follower *f, float *logit, const token_id *ids, size_t n)
+int follower_ban(struct follower *f, float *logit, const token_id *ids, size_t n)
 {
-    follow_answer(f, ids, n);
-    const uint64_t *bits = find_mask(f);
-    for (size_t word = 0; word < f->words; word++) {
+    const uint64_t *bits;
+    int rc = follow_answer(f, ids, n);
+    if (rc == 0)
+        rc = find_mask(f, &bits);
+    for (size_t word = 0; word < f->words && rc == 0; word++) {
         const size_t first = word * 64, left = (size_t)f->n_vocab - first;
         for (size_t i = 0; bits[word] != UINT64_MAX && i < (left < 64 ? left : 64); i++)
             if ((bits[word] >> i & 1) == 0)
                 logit[first + i] = -INFINITY;
     }
+    return rc;
 }
 
 bool follower_ends(const struct follower *f)

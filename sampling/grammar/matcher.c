@@ -10,7 +10,7 @@
  * A node's parent has a lower number than the node, since it is there before: so keeping some nodes
  * is one pass from the lowest up.
  */
-enum { NODES = 1 << 15, TOPS = 1 << 16, SLOTS = 1 << 16, STATE_BYTES = 1 << 20 };
+enum { STATE_BYTES = 1 << 20 };
 enum { LEAST_STATES = 256, MOST_STATES = 4096 };
 enum { NONE = -1, UNKNOWN = -1 };
 
@@ -25,15 +25,16 @@ struct state {
 
 struct matcher {
     const struct grammar *g;
-    struct node *nodes;   /* [NODES] */
-    int32_t *node_slots;  /* [SLOTS] by place and parent, number + 1; 0: free */
-    uint32_t *seen;       /* [NODES] the last step that came by */
-    int32_t *work;        /* [NODES] nodes to look at; of matcher_keep, new numbers */
+    struct node *nodes;   /* [most] */
+    int32_t *node_slots;  /* [2 most] by place and parent, number + 1; 0: free */
+    uint32_t *seen;       /* [most] the last step that came by */
+    int32_t *work;        /* [most] nodes to look at; of matcher_keep, new numbers */
     struct state *states; /* [most_states] */
-    int32_t *state_slots; /* [SLOTS] by their nodes, number + 1 */
-    int32_t *tops;        /* [TOPS] */
+    int32_t *state_slots; /* [2 most_states] by their nodes, number + 1 */
+    int32_t *tops;        /* [most] */
     int32_t *next;        /* [most_states][n_classes], UNKNOWN */
-    int n_nodes, n_states, n_tops, n_work, most_states;
+    int most, n_nodes, n_states, n_tops, n_work, most_states;
+    uint64_t looks; /* at nodes, since the beginning */
     uint32_t step;
     bool full;
     void *block;
@@ -43,27 +44,29 @@ struct matcher {
 static void carve(struct matcher *m, struct arena *a)
 {
     const size_t states = (size_t)m->most_states;
-    m->nodes = arena_take(a, NODES * sizeof *m->nodes);
-    m->node_slots = arena_take(a, SLOTS * sizeof *m->node_slots);
-    m->seen = arena_take(a, NODES * sizeof *m->seen);
-    m->work = arena_take(a, NODES * sizeof *m->work);
+    m->nodes = arena_take(a, (size_t)m->most * sizeof *m->nodes);
+    m->node_slots = arena_take(a, 2 * (size_t)m->most * sizeof *m->node_slots);
+    m->seen = arena_take(a, (size_t)m->most * sizeof *m->seen);
+    m->work = arena_take(a, (size_t)m->most * sizeof *m->work);
     m->states = arena_take(a, states * sizeof *m->states);
-    m->state_slots = arena_take(a, SLOTS * sizeof *m->state_slots);
-    m->tops = arena_take(a, TOPS * sizeof *m->tops);
+    m->state_slots = arena_take(a, 2 * states * sizeof *m->state_slots);
+    m->tops = arena_take(a, (size_t)m->most * sizeof *m->tops);
     m->next = arena_take(a, states * (size_t)m->g->n_classes * sizeof *m->next);
 }
 
-int matcher_new(struct matcher **out, const struct grammar *g)
+int matcher_new(struct matcher **out, const struct grammar *g, int most)
 {
     struct arena size = {0};
     struct matcher *m = *out = mem_alloc(sizeof *m);
     if (m == NULL)
         return ERR_NOMEM;
     m->g = g;
+    m->most = most;
     m->most_states = STATE_BYTES / (int)sizeof *m->next / g->n_classes;
     m->most_states = m->most_states < LEAST_STATES  ? LEAST_STATES
                      : m->most_states > MOST_STATES ? MOST_STATES
                                                     : m->most_states;
+    m->most_states = m->most_states < most ? m->most_states : most;
     carve(m, &size);
     m->block_bytes = size.used;
     m->block = mem_map("the states of a grammar", m->block_bytes);
@@ -85,9 +88,9 @@ void matcher_free(struct matcher *m)
     mem_free(m);
 }
 
-int matcher_most_states(const struct matcher *m)
+uint64_t matcher_looks(const struct matcher *m)
 {
-    return m->most_states;
+    return m->looks;
 }
 
 static uint32_t hash_of(uint32_t seed, uint32_t x)
@@ -99,13 +102,14 @@ static uint32_t hash_of(uint32_t seed, uint32_t x)
 /* The node of this place and parent; NONE, and m->full: there is no room. */
 static int32_t intern_node(struct matcher *m, int32_t place, int32_t parent)
 {
-    uint32_t slot = hash_of(hash_of(1, (uint32_t)place), (uint32_t)parent) % SLOTS;
-    for (; m->node_slots[slot] != 0; slot = (slot + 1) % SLOTS) {
+    const uint32_t slots = 2 * (uint32_t)m->most;
+    uint32_t slot = hash_of(hash_of(1, (uint32_t)place), (uint32_t)parent) % slots;
+    for (; m->node_slots[slot] != 0; slot = (slot + 1) % slots) {
         const int32_t i = m->node_slots[slot] - 1;
         if (m->nodes[i].place == place && m->nodes[i].parent == parent)
             return i;
     }
-    if (m->n_nodes == NODES) {
+    if (m->n_nodes == m->most) {
         m->full = true;
         return NONE;
     }
@@ -160,12 +164,13 @@ static int by_number(const void *a, const void *b)
 /* The state of the n nodes behind tops; NONE of them and no end: MATCHER_DEAD. */
 static int intern_state(struct matcher *m, int n, bool ends)
 {
+    const uint32_t slots = 2 * (uint32_t)m->most_states;
     int32_t *tops = m->tops + m->n_tops;
     uint32_t slot = hash_of(ends, (uint32_t)n);
     qsort(tops, (size_t)n, sizeof *tops, by_number);
     for (int i = 0; i < n; i++)
         slot = hash_of(slot, (uint32_t)tops[i]);
-    for (slot %= SLOTS; m->state_slots[slot] != 0; slot = (slot + 1) % SLOTS) {
+    for (slot %= slots; m->state_slots[slot] != 0; slot = (slot + 1) % slots) {
         const struct state *s = &m->states[m->state_slots[slot] - 1];
         if (s->ends == ends && s->n == n &&
             memcmp(m->tops + s->first, tops, (size_t)n * sizeof *tops) == 0)
@@ -190,10 +195,11 @@ static int close_state(struct matcher *m)
     while (m->n_work > 0 && !m->full) {
         const int32_t i = m->work[--m->n_work];
         const struct node node = m->nodes[i];
+        m->looks++;
         const struct element e = m->g->elements[node.place];
         if (e.kind == ELEMENT_RULE)
             visit_rule(m, (int)e.index, node.place + 1, node.parent);
-        else if (e.kind == ELEMENT_BYTE && m->n_tops + n < TOPS)
+        else if (e.kind == ELEMENT_BYTE && m->n_tops + n < m->most)
             m->tops[m->n_tops + n++] = i;
         else if (e.kind == ELEMENT_BYTE)
             m->full = true;
@@ -209,7 +215,7 @@ static int close_state(struct matcher *m)
 /* Forget all states, but not the nodes; the first is MATCHER_DEAD. */
 static void clear_states(struct matcher *m)
 {
-    memset(m->state_slots, 0, SLOTS * sizeof *m->state_slots);
+    memset(m->state_slots, 0, 2 * (size_t)m->most_states * sizeof *m->state_slots);
     m->n_states = m->n_tops = 0;
     m->full = false;
     intern_state(m, 0, false);
@@ -218,7 +224,7 @@ static void clear_states(struct matcher *m)
 static void begin_step(struct matcher *m)
 {
     if (++m->step == 0) { /* after four billion */
-        memset(m->seen, 0, NODES * sizeof *m->seen);
+        memset(m->seen, 0, (size_t)m->most * sizeof *m->seen);
         m->step = 1;
     }
     m->n_work = 0;
@@ -227,7 +233,7 @@ static void begin_step(struct matcher *m)
 
 int matcher_start(struct matcher *m)
 {
-    memset(m->node_slots, 0, SLOTS * sizeof *m->node_slots);
+    memset(m->node_slots, 0, 2 * (size_t)m->most * sizeof *m->node_slots);
     m->n_nodes = 0;
     clear_states(m);
     begin_step(m);
@@ -243,6 +249,7 @@ int matcher_step(struct matcher *m, int state, unsigned char byte)
         return *next;
     const struct state from = m->states[state];
     begin_step(m);
+    m->looks += (uint64_t)from.n;
     for (int i = 0; i < from.n && !m->full; i++) {
         const struct node node = m->nodes[m->tops[from.first + i]];
         const struct element e = g->elements[node.place];
@@ -274,7 +281,7 @@ int matcher_keep(struct matcher *m, int state)
         for (int32_t at = m->tops[from.first + i]; at != NONE && m->seen[at] != m->step;
              at = m->nodes[at].parent)
             m->seen[at] = m->step;
-    memset(m->node_slots, 0, SLOTS * sizeof *m->node_slots);
+    memset(m->node_slots, 0, 2 * (size_t)m->most * sizeof *m->node_slots);
     m->n_nodes = 0;
     for (int32_t i = 0; i < n_nodes; i++) {
         const struct node node = m->nodes[i];

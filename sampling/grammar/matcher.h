@@ -3,10 +3,10 @@
 /*
  * How far a text has come in a grammar: a pushdown automaton that goes byte by byte, all its
  * possible stacks at once. A state is a set of stacks; a stack is the place of the next byte in the
- * grammar's elements and below it the places at which to go on when a rule ends. Stacks are nodes
- * that share what is below them (a graph-structured stack; Tomita, "Efficient Parsing for Natural
- * Language", 1985), equal stacks are one node, and equal states one state: so steps that have been
- * made are looked up, as in the lazy automata of RE2.
+ * grammar's elements and below it the places at which to go on when a rule ends. Stacks share what
+ * is below them (they are a tree; of a grammar in which a text can be read in many ways at once,
+ * whose stacks differ below their top, there are many), equal stacks are one node, and equal states
+ * one state: so steps that have been made are looked up, as in the lazy automata of RE2.
  *
  * Everything is allocated at the beginning. Where it does not suffice, matcher_keep forgets all
  * states but one.
@@ -23,8 +23,9 @@ enum {
 };
 enum { MATCHER_DEPTH = 4096 /* rules within rules, at most: what goes deeper does not match */ };
 
-/* g is borrowed. ERR_NOMEM. */
-int matcher_new(struct matcher **out, const struct grammar *g);
+enum { MATCHER_NODES = 1 << 18 /* the usual room, of which memory is only what was used */ };
+/* With room for so many nodes; g is borrowed. ERR_NOMEM. */
+int matcher_new(struct matcher **out, const struct grammar *g, int most);
 void matcher_free(struct matcher *m);
 /* Forget all states; returns that of an empty text, MATCHER_FULL: there is no room for it. */
 int matcher_start(struct matcher *m);
@@ -35,7 +36,7 @@ bool matcher_ends(const struct matcher *m, int state);
 bool matcher_goes_on(const struct matcher *m, int state);
 /* Forget all other states; returns the number that this one has then. */
 int matcher_keep(struct matcher *m, int state);
-/* How many states there may be; their numbers are below. */
-int matcher_most_states(const struct matcher *m);
+/* A measure of the work so far: stacks looked at. */
+uint64_t matcher_looks(const struct matcher *m);
 
 #endif

@@ -9,7 +9,7 @@
  * - JSON is on one line, with at most one space after each { [ , and :, and no other.
  * - Members come in the order of `properties`. Further ones follow, with names that are none of
  *   those; where properties are listed without additionalProperties, there are none.
- * - Numbers have at most 16 digits, 16 of a fraction and 3 of an exponent; integers have neither of
+ * - Numbers have at most 16 digits, 16 of a fraction and 2 of an exponent; integers have neither of
  *   these. One side without a bound has 16 digits too, where the other one has no more.
  * - Values of enum and const are spelled in one way.
  * - oneOf is read as anyOf: that no second one of its schemas holds is not kept. Nor are the names

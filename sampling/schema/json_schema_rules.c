@@ -48,7 +48,7 @@ static const struct {
               "[^\"\\\\\\x00-\\x1f\\x7f] | \"\\\\\" ([\"\\\\/bfnrt] | \"u\" ([0-9a-cefA-CEF] "
               "[0-9a-fA-F]{3} | [dD] [0-7] [0-9a-fA-F]{2} | [dD] [89abAB] [0-9a-fA-F]{2} "
               "\"\\\\u\" [dD] [c-fC-F] [0-9a-fA-F]{2}))"},
-    [NUMBER] = {"number", 1 << INTEGER, "integer (\".\" [0-9]{1,16})? ([eE] [+\\-]? [0-9]{1,3})?"},
+    [NUMBER] = {"number", 1 << INTEGER, "integer (\".\" [0-9]{1,16})? ([eE] [+\\-]? [0-9]{1,2})?"},
     [INTEGER] = {"integer", 0, "\"-\"? (\"0\" | [1-9] [0-9]{0,15})"},
     [BOOLEAN] = {"boolean", 0, "\"true\" | \"false\""},
     [NOTHING] = {"null", 0, "\"null\""},

@@ -213,15 +213,18 @@ static int extend_beam(struct search *b, int beam, const float *logits)
     for (size_t i = 0; i < n; i++)
         b->scores[i] = (float)((double)logits[i] - log_sum);
     memcpy(b->text + b->n_prompt, h->ids, (size_t)h->n * sizeof *h->ids);
-    sampler_adjust(b->sampler, b->scores, b->text, (size_t)(b->n_prompt + h->n), h->n);
+    int rc = sampler_adjust(b->sampler, b->scores, b->text, (size_t)(b->n_prompt + h->n), h->n);
+    if (rc != 0)
+        return rc;
 
     /* Skip what cannot be among the best; the bound is rounded towards keeping. */
     float least = -FLT_MAX;
     if (b->n_steps == 2 * b->n_beams)
         least = nextafterf((float)(b->steps[b->n_steps - 1].sum - h->sum), -FLT_MAX);
     int found = (int)k->select(b->index, b->scores, n, least, INFINITY);
-    if (found == 0 && sampler_may_end(b->sampler) && k->max(b->scores, n) == -INFINITY)
-        finish_hypothesis(b, h, h->sum, h->n, FINISH_GRAMMAR);
+    const enum sampler_end end = sampler_end(b->sampler);
+    if (found == 0 && end != SAMPLER_GOES_ON && k->max(b->scores, n) == -INFINITY)
+        finish_hypothesis(b, h, end == SAMPLER_COMPLETE ? h->sum : -INFINITY, h->n, finish_of(end));
     for (int i = 0; i < found; i++) {
         token_id id = b->index[i];
         add_step(b, (struct step){h->sum + (double)b->scores[id], beam, id,

@@ -155,16 +155,20 @@ void contrastive_free(struct contrastive *k)
     mem_free(k);
 }
 
-/* Put the most likely tokens into ids and p. Returns how many; 0: the answer ends. */
+/* Put the most likely tokens into ids and p. Returns how many; 0: the answer ends; or an
+ * error. */
 static int choose_candidates(struct contrastive *k)
 {
     struct sequence *s = k->sequence;
     struct candidates *c = &k->candidates;
     memcpy(k->scores, s->logits, (size_t)c->n_vocab * sizeof *k->scores);
-    sampler_adjust(k->sampler, k->scores, s->ids.data, s->ids.n, (int)s->ids.n - k->n_prompt);
+    int rc =
+        sampler_adjust(k->sampler, k->scores, s->ids.data, s->ids.n, (int)s->ids.n - k->n_prompt);
+    if (rc != 0)
+        return rc;
     candidates_start(c, k->scores);
     if (!candidates_weigh(c)) {
-        if (sampler_may_end(k->sampler))
+        if (sampler_end(k->sampler) != SAMPLER_GOES_ON)
             return 0;
         k->ids[0] = (token_id)c->kernels->argmax(s->logits, (size_t)c->n_vocab);
         k->p[0] = 1;
@@ -252,6 +256,8 @@ int contrastive_next(struct contrastive *k, struct sampled *out)
     if (!logits_are_finite(s->logits, (size_t)k->candidates.n_vocab))
         return logits_refuse(e->model, s->ids.n);
     const int n = choose_candidates(k);
+    if (n < 0)
+        return n;
     if (n == 0) {
         *out = (struct sampled){.id = TOKEN_NONE};
         return 0;
@@ -270,4 +276,9 @@ int contrastive_next(struct contrastive *k, struct sampled *out)
         return rc;
     s->ids.data[s->ids.n++] = out->id;
     return 0;
+}
+
+enum sampler_end contrastive_end(const struct contrastive *k)
+{
+    return sampler_end(k->sampler);
 }

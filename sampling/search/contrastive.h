@@ -34,5 +34,7 @@ void contrastive_free(struct contrastive *k);
  * (chain/logits.h). Does not allocate.
  */
 int contrastive_next(struct contrastive *k, struct sampled *out);
+/* Why it found no token. */
+enum sampler_end contrastive_end(const struct contrastive *k);
 
 #endif

@@ -124,7 +124,7 @@ static int search_contrastive(struct sequence *s, bool held_space, const struct 
             (rc = progress_step(NULL, NULL, 0, 0)) != 0 || (rc = contrastive_next(k, &token)) != 0)
             break;
         if (token.id == TOKEN_NONE) {
-            a->finish = FINISH_GRAMMAR;
+            a->finish = finish_of(contrastive_end(k));
             break;
         }
         if (stop_tokens_has(&sp.stop_tokens, token.id)) {

@@ -47,7 +47,8 @@ static bool is_contrastive(const struct generate_config *g)
 static const struct generate_odds two_searches = {"penalty_alpha", "num_beams"},
                                   too_few_beams = {"num_return_sequences", "num_beams"},
                                   no_candidates = {"penalty_alpha", "top_k"},
-                                  no_beginning = {"grammar", "on_full"};
+                                  no_beginning = {"grammar", "on_full"},
+                                  no_stage = {"chain", "grammar"};
 
 const struct generate_odds *generate_config_odds(const struct generate_config *g,
                                                  const struct sampler_config *c)
@@ -58,8 +59,11 @@ const struct generate_odds *generate_config_odds(const struct generate_config *g
         return &too_few_beams;
     if (is_contrastive(g) && (c->top_k < 2 || c->top_k > FORWARD_MAX_ROWS))
         return &no_candidates;
-    if (g->on_full == ON_FULL_SLIDE && c->grammar != NULL && *c->grammar != '\0')
+    const bool grammar = c->grammar != NULL && *c->grammar != '\0';
+    if (grammar && g->on_full == ON_FULL_SLIDE)
         return &no_beginning;
+    if (grammar && !chain_has(c->chain, STAGE_GRAMMAR))
+        return &no_stage;
     return NULL;
 }
 
@@ -74,6 +78,9 @@ int generate_odds_refuse(const struct generate_odds *odds, const struct generate
     if (odds == &too_few_beams)
         return err_set(ERR_RANGE, "num_return_sequences must be at most num_beams (%d), not %d",
                        g->num_beams, g->num_return_sequences);
+    if (odds == &no_stage)
+        return err_set(ERR_RANGE, "there is a grammar, and chain has no stage grammar: without it "
+                                  "answers need not match");
     if (odds == &no_beginning)
         return err_set(ERR_RANGE,
                        "a grammar needs on_full=stop: of an answer whose beginning slides "
@@ -179,10 +186,15 @@ int generate_stop_tokens(struct stop_tokens *out, const struct generate_config *
     return 0;
 }
 
+enum finish finish_of(enum sampler_end end)
+{
+    return end == SAMPLER_COMPLETE ? FINISH_GRAMMAR : FINISH_NO_TOKEN;
+}
+
 const char *finish_name(enum finish f)
 {
-    static const char *const names[] = {"length",  "stop token",  "stop string", "grammar",
-                                        "context", "interrupted", "error"};
+    static const char *const names[] = {"length",        "stop token", "stop string", "grammar",
+                                        "no token left", "context",    "interrupted", "error"};
     return names[f];
 }
 

@@ -61,11 +61,14 @@ enum finish {
     FINISH_LENGTH,
     FINISH_STOP_TOKEN,
     FINISH_STOP_STRING,
-    FINISH_GRAMMAR, /* the grammar, or what else bans tokens, left none */
+    FINISH_GRAMMAR,  /* the text matches its grammar and no token may follow */
+    FINISH_NO_TOKEN, /* none may follow, and it does not match: something else bans what would */
     FINISH_CONTEXT,
     FINISH_INTERRUPTED,
     FINISH_ERROR
 };
+/* Where a grammar left no token; SAMPLER_GOES_ON is none of them. */
+enum finish finish_of(enum sampler_end end);
 const char *finish_name(enum finish f); /* "length", "stop token", "stop string", ... */
 
 /* One answer. */

@@ -15,7 +15,7 @@ enum { STEPS = 2000 };
 static void read_text(const struct grammar *g, const uint8_t *data, size_t size)
 {
     struct matcher *m;
-    if (matcher_new(&m, g) != 0)
+    if (matcher_new(&m, g, MATCHER_NODES) != 0)
         abort();
     int state = matcher_start(m);
     for (size_t i = 0; i < STEPS && size > 0 && state != MATCHER_FULL; i++) {

@@ -41,7 +41,7 @@ static int matches(const char *text, size_t n)
     struct grammar *g;
     struct matcher *m;
     assert_ok(grammar_load(&g, sampler.grammar));
-    assert_ok(matcher_new(&m, g));
+    assert_ok(matcher_new(&m, g, MATCHER_NODES));
     int s = matcher_start(m);
     for (size_t i = 0; i < n; i++)
         s = matcher_step(m, s, (unsigned char)text[i]);
@@ -125,7 +125,7 @@ static void nothing_is_left(void **state)
         sampler.bad_words = "!";
         answer_prompt("the");
         assert_string_equal(buf_text(&answers[0].text), "ab");
-        assert_int_equal(answers[0].finish, FINISH_GRAMMAR);
+        assert_int_equal(answers[0].finish, FINISH_NO_TOKEN);
         release_answers();
     }
 }
@@ -177,10 +177,34 @@ static void goes_on(void **state)
     }
 }
 
+/* More readings at once than there is room for are an error, and the text is as it was. */
+static void too_many_readings(void **state)
+{
+    (void)state;
+    struct prompt p = {0};
+    sampler.grammar = "root ::= s\ns ::= [a-z ] s \"b\" | [a-z ] s \"c\" | \"x\"";
+    sampler.logit_bias = "121:-inf"; /* x */
+    assert_ok(prompt_encode(&p, &model, &config, "the end", 7));
+    for (int way = 0; way < 3; way++) {
+        config.num_beams = way == 1 ? 2 : 1;
+        config.penalty_alpha = way == 2 ? 0.5f : 0;
+        sampler.top_k = way == 2 ? 3 : 0;
+        assert_fails(generate(&sequence, &p, &config, &sampler, NULL, answers), ERR_RANGE,
+                     "a text can be read in too many ways at once");
+        release_answers();
+    }
+    prompt_release(&p);
+}
+
 static void what_excludes_it(void **state)
 {
     (void)state;
     struct sampler *s;
+    sampler.chain = "temperature,top_p";
+    sampler.grammar = "root ::= \"a\"*";
+    assert_fails(generate_config_check(&config, &sampler), ERR_RANGE, "chain has no stage grammar");
+    sampler.chain = "grammar, top_p";
+    assert_ok(generate_config_check(&config, &sampler));
     sampler.grammar = "root ::= \"a\"*";
     config.on_full = ON_FULL_SLIDE;
     assert_fails(generate_config_check(&config, &sampler), ERR_RANGE,
@@ -224,8 +248,8 @@ static void without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(whatever_chooses), TEST(nothing_is_left),  TEST(a_held_space),
-        TEST(goes_on),          TEST(what_excludes_it), TEST(without_memory),
+        TEST(whatever_chooses), TEST(nothing_is_left),   TEST(a_held_space),   TEST(goes_on),
+        TEST(what_excludes_it), TEST(too_many_readings), TEST(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

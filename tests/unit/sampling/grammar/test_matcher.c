@@ -22,7 +22,7 @@ static struct matcher *matcher_of(struct grammar **g, const char *rules)
 {
     struct matcher *m;
     assert_ok(grammar_parse(g, rules, strlen(rules)));
-    assert_ok(matcher_new(&m, *g));
+    assert_ok(matcher_new(&m, *g, MATCHER_NODES));
     return m;
 }
 
@@ -322,7 +322,7 @@ static void random_grammars(void **state)
         }
         if (grammar_parse(&g, rules.data, rules.n) == 0) {
             struct matcher *m;
-            assert_ok(matcher_new(&m, g));
+            assert_ok(matcher_new(&m, g, MATCHER_NODES));
             with_texts += compare(&t, m, rules.data, text, 0, false) > 1;
             matcher_free(m);
             grammar_free(g);

@@ -67,7 +67,7 @@ static void test_plain(void **state)
              "member ::= string \":\" space value\n"
              "array ::= \"[\" space (value (\",\" space value)*)? \"]\"\n"
              "%s"
-             "number ::= integer (\".\" [0-9]{1,16})? ([eE] [+\\-]? [0-9]{1,3})?\n"
+             "number ::= integer (\".\" [0-9]{1,16})? ([eE] [+\\-]? [0-9]{1,2})?\n"
              "integer ::= \"-\"? (\"0\" | [1-9] [0-9]{0,15})\n"
              "boolean ::= \"true\" | \"false\"\n"
              "null ::= \"null\"\n"

@@ -121,7 +121,7 @@ const struct command command_table[] = {
  .help = "Train or fine-tune the model in memory. Ctrl-C pauses the run.",
  .forms = "CONFIG [KEY=VALUE ...]\tstart a run from a preset, a YAML or a JSON file\n"
           "CONFIG --plan [ranks=N link=GB/s latency=us disk=GB/s]\tshow memory and time of the run, and what more processes would bring\n"
-          "show [CONFIG|FOLDER]\tshow the settings of a run and where each comes from\n"
+          "show [CONFIG|FOLDER]\tshow a run's settings, or those named, with origins\n"
           "status [FOLDER]\tshow the progress of this run, or of one in another process\n"
           "resume [FOLDER]\tresume the paused run, or one from its folder",
  .examples = "train finetune data=my.txt steps=200\ntrain lora data=my.txt\ntrain nanogpt-shakespeare data=input.txt --plan\n"

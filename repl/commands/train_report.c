@@ -194,11 +194,14 @@ int train_plan(struct repl *r, struct run_config *c, const struct scaling_reques
     return rc;
 }
 
-static int show_settings(const struct run_config *c)
+/* All of them, or those named. */
+static int show_settings(const struct run_config *c, char *const *names, int n)
 {
     struct buf text = {0};
     /* The last column is for lines that are broken (wrap.h). */
-    int rc = run_config_show(c, term_is(stdout) ? term_width(stdout) - 1 : 0, &text);
+    const int width = term_is(stdout) ? term_width(stdout) - 1 : 0;
+    int rc = n == 0 ? run_config_show(c, width, &text)
+                    : run_config_show_named(c, width, names, n, &text);
     if (rc == 0)
         wrap_lines(stdout, "", buf_text(&text));
     buf_release(&text);
@@ -206,15 +209,23 @@ static int show_settings(const struct run_config *c)
 }
 
 /* Those of a run in its folder, as it would be resumed. */
-static int show_folder(const char *path)
+static int show_folder(const char *path, char *const *names, int n)
 {
     struct resume q = {0};
     int rc = run_resume_open(&q, path, progress_show());
     progress_wipe();
     if (rc == 0)
-        rc = show_settings(&q.stored);
+        rc = show_settings(&q.stored, names, n);
     run_resume_close(&q);
     return rc;
+}
+
+/* Whether a word is the name of a setting of runs, and of nothing that settings are read from. */
+static bool is_setting_name(const char *word)
+{
+    const struct setting *row;
+    return !run_config_is_preset(word) && !file_exists(word) &&
+           settings_table_lookup(&run_table, &row, word, false) == 0;
 }
 
 /* Settled where it is known for what: a plan, or what would be. */
@@ -222,16 +233,20 @@ int train_show(struct repl *r, char *const *words, int n)
 {
     struct run_config c;
     struct config shape;
+    int n_names = 0;
+    while (n_names < n && is_setting_name(words[n - 1 - n_names]))
+        n_names++;
+    char *const *names = words + (n -= n_names);
     if (n == 0 && r->run != NULL)
-        return show_settings(run_settings(r->run));
+        return show_settings(run_settings(r->run), names, n_names);
     if (n == 1 && file_is_folder(words[0]))
-        return show_folder(words[0]);
+        return show_folder(words[0], names, n_names);
     int rc = run_config_init(&c);
     if (rc == 0 && (rc = run_config_words(&c, words, n)) == 0) {
         if (run_config_shape(&c, r->model != NULL ? &r->model->config : NULL, &shape) == 0)
             rc = run_config_resolve(&c, &shape);
         if (rc == 0)
-            rc = show_settings(&c);
+            rc = show_settings(&c, names, n_names);
     }
     run_config_release(&c);
     return rc;

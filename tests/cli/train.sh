@@ -212,6 +212,11 @@ has "a picture" "</svg>" "$(rm -f a.svg; "$PRATTLE" plot loss whole a.svg >/dev/
 has "where it cannot be written nothing comes out instead" "cannot write nodir/a.svg" "$("$PRATTLE" plot loss whole nodir/a.svg 2>&1 | head -c 200)"
 has "a picture that is there is named" "a.svg exists already; --force" "$("$PRATTLE" plot loss whole a.svg 2>&1)"
 has "show" "sequence_length                 48 " "$("$PRATTLE" train show finetune sequence_length=48)"
+is "show of one setting, by any of its names" "schedule learning_rate 0.0003 built in" "$("$PRATTLE" train show lr | xargs)"
+is "  of several of a preset" "schedule learning_rate auto preset training seed 3 command line" \
+    "$("$PRATTLE" train show finetune seed=3 learning_rate seed | xargs)"
+is "  of a folder's run" "training sequence_length 48 checkpoint" "$("$PRATTLE" train show whole sequence_length | xargs)"
+has "  of none" "there is no file or preset lerning_rate" "$("$PRATTLE" train show lerning_rate 2>&1)"
 has "show of a run's folder" "sequence_length                 48                       checkpoint" "$("$PRATTLE" train show whole)"
 has "of what is none" "there is no checkpoint in empty" "$(mkdir -p empty; "$PRATTLE" train show empty 2>&1)"
 has "pairs hold wherever they stand" "learning_rate                   0.001" \

@@ -59,22 +59,44 @@ static int show_row(struct buf *out, const struct show_columns *c, const char *n
     return rc == 0 ? buf_printf(out, "\n%*s%s\n", at, "", origin) : rc;
 }
 
+/* A setting in force, behind its section where that is another than the last one's. */
+static int show_setting(struct buf *out, const struct run_config *c,
+                        const struct show_columns *columns, const struct setting *row,
+                        const char **section)
+{
+    struct buf value = {0};
+    int rc = 0;
+    if (strcmp(*section, row->group) != 0)
+        rc = buf_printf(out, "%s\n", *section = row->group);
+    if (rc == 0)
+        rc = setting_format(row, c, &value);
+    if (rc == 0)
+        rc = show_row(out, columns, row->name, value.n > 0 ? buf_text(&value) : "\"\"",
+                      origin_shown(c, row));
+    buf_release(&value);
+    return rc;
+}
+
 int run_config_show(const struct run_config *c, int width, struct buf *out)
 {
     const char *section = "";
     const struct show_columns columns = fit_columns(c, width);
     const struct setting *row;
     int rc = 0;
-    for (int i = 0; rc == 0 && (row = settings_table_at(&run_table, i)) != NULL; i++) {
-        struct buf value = {0};
-        if (strcmp(section, row->group) != 0)
-            rc = buf_printf(out, "%s\n", section = row->group);
-        if (rc == 0)
-            rc = setting_format(row, c, &value);
-        if (rc == 0)
-            rc = show_row(out, &columns, row->name, value.n > 0 ? buf_text(&value) : "\"\"",
-                          origin_shown(c, row));
-        buf_release(&value);
-    }
+    for (int i = 0; rc == 0 && (row = settings_table_at(&run_table, i)) != NULL; i++)
+        rc = show_setting(out, c, &columns, row, &section);
+    return rc;
+}
+
+int run_config_show_named(const struct run_config *c, int width, char *const *names, int n,
+                          struct buf *out)
+{
+    const char *section = "";
+    const struct show_columns columns = fit_columns(c, width);
+    const struct setting *row;
+    int rc = 0;
+    for (int i = 0; rc == 0 && i < n; i++)
+        if ((rc = settings_table_lookup(&run_table, &row, names[i], false)) == 0)
+            rc = show_setting(out, c, &columns, row, &section);
     return rc;
 }

@@ -62,4 +62,11 @@ peak=$("$PRATTLE" train "${large[@]}" | sed -n 's/.*peak memory \([0-9.]*\) GiB.
 is "a run takes the memory of its plan" "yes" \
     "$(awk -v p="$planned" -v m="$peak" 'BEGIN { print(m > 0.5 && m < 1.1 * p ? "yes" : m " of " p) }')"
 rm -rf large
+# The memory that a refusal asks for suffices.
+for width in 96 112 128 144; do
+    little=(finetune data=$TEXT model.init=$MODEL,n_head=4,n_layer=8,n_embd=$width sequence_length=64 micro_batch_size=2
+        gradient_accumulation=4 eval_every=0 phased=on folder=little)
+    need=$("$PRATTLE" train "${little[@]}" memory=0.01 --plan 2>&1 | sed -n 's/.*one layer at a time needs \([0-9.]*\) GB$/\1/p')
+    is "  of $need GB" 0 "$("$PRATTLE" train "${little[@]}" memory="${need:-0.01}" --plan >/dev/null 2>&1; echo $?)"
+done
 finish

@@ -5,6 +5,8 @@
 #include "train/optim/optimizer.h"
 #include "train/step/step_memory.h"
 
+#include <math.h>
+
 /* The program's code, tables and what it reads data with. */
 static const double PROGRAM = 64 << 20;
 enum { WEIGHT_SLOTS = 2, GRADIENT_SLOTS = 3 }; /* at work, read ahead or being written */
@@ -136,7 +138,7 @@ int phased_plan(struct phased_plan *out, const struct run_config *c, const struc
     if (limit > 0 && left < 0)
         return err_set(ERR_NOMEM,
                        "memory is %g GB, but a step with one layer at a time needs %.2f GB",
-                       (double)c->execution.memory, (z.other + least) / 1e9);
+                       (double)c->execution.memory, ceil((z.other + least) / 1e7) / 100);
     left = left > 0 ? left : 0;
     const double room = left;
     out->streams = true;

@@ -63,6 +63,18 @@ static bool find_session(struct leavings *l)
     return copy_path(l->session, getenv("PMIX_SERVER_TMPDIR")) && has_name(l->session, prrte, 3);
 }
 
+/* Who has started this rank. Killed meanwhile, it is not the parent any more: that is init, whose
+ * end is not to be waited for, while the session's name has its number. */
+static pid_t find_launcher(const struct leavings *l, bool *gone)
+{
+    static const char own[] = "pid.";
+    const char *name = strrchr(l->session, '/') + 1;
+    const pid_t parent = getppid();
+    const long named = strncmp(name, own, sizeof own - 1) == 0 ? atol(name + sizeof own - 1) : 0;
+    *gone = parent == 1 && named > 1;
+    return *gone ? (pid_t)named : parent;
+}
+
 static bool make_own_folder(const char *path)
 {
     struct stat st;
@@ -113,6 +125,7 @@ static int remove_entry(const char *path, const struct stat *s, int kind, struct
     return 0;
 }
 
+/* launcher 0: it has ended. */
 static void clean(const struct leavings *l, pid_t launcher)
 {
     setsid();
@@ -122,7 +135,8 @@ static void clean(const struct leavings *l, pid_t launcher)
     close_range(0, ~0U, 0);
     if (chdir("/") != 0)
         return;
-    wait_for_end(launcher);
+    if (launcher != 0)
+        wait_for_end(launcher);
     /* Twice: ranks that are about to be killed may still make some. What is of all mpiruns goes
      * only with what one has left there: one that begins just then would miss it. */
     for (int i = 0; i < 2; i++) {
@@ -139,14 +153,15 @@ static void clean(const struct leavings *l, pid_t launcher)
 void cleaner_start(void)
 {
     struct leavings l;
-    const pid_t launcher = getppid();
+    bool gone;
     const char *local = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
     if (local == NULL || !find_session(&l))
         return;
+    const pid_t launcher = find_launcher(&l, &gone);
     set_shared(&l, launcher);
     if (strcmp(local, "0") != 0 || fork() != 0)
         return;
-    clean(&l, launcher);
+    clean(&l, gone ? 0 : launcher);
     _exit(0);
 }
 

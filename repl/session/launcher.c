@@ -56,7 +56,6 @@ struct launched {
     pid_t pid;
     struct stream out, err;
     int interrupts;
-    bool held; /* the first is not passed on yet */
     struct launcher_notes notes;
     double over_s,
         last_s; /* when there was nothing more to come, and of mpirun, or was to be; 0: not yet */
@@ -333,31 +332,11 @@ static int read_stream(struct launched *l, struct stream *s)
 
 enum { TO_STOP = 1, TO_WAIT, NOT_TO_SAVE, TO_END }; /* interrupts, in turn */
 
-/* One that comes while the ranks are being started is passed on when they take it. */
-static void hold_interrupt(struct launched *l)
-{
-    l->held = true;
-    l->interrupts = TO_STOP;
-    wrap_say(stderr, term_dim(stderr),
-             "[it stops as soon as all processes have started; Ctrl-C again ends them now]");
-}
-
 static void pass_interrupt(struct launched *l)
 {
-    const bool ready = l->notes.ready || l->notes.begun;
-    if (l->held && ready) {
-        l->held = false;
-        kill(l->pid, SIGUSR1);
-    }
     if (!interrupt_pending())
         return;
     interrupt_clear();
-    if (!ready && l->interrupts == 0) {
-        hold_interrupt(l);
-        return;
-    }
-    if (!ready && l->interrupts < TO_END)
-        l->interrupts = NOT_TO_SAVE; /* there is nothing to save */
     if (++l->interrupts == TO_WAIT) {
         wipe_status(&l->out);
         wrap_say(stderr, term_dim(stderr),

@@ -71,9 +71,7 @@ static void take_loss(struct launcher_notes *l, const char *text)
     struct launcher_end *e = &l->end;
     int rank, n, at = 0;
     char host[sizeof e->host];
-    if (strncmp(text, "ready", 5) == 0) {
-        l->ready = true;
-    } else if (sscanf(text, "saved %" SCNd64, &e->saved) == 1) {
+    if (sscanf(text, "saved %" SCNd64, &e->saved) == 1) {
         l->over = true;
     } else if (sscanf(text, "asked %d %63s %n", &rank, host, &at) == 2 && at > 0) {
         take_asked(l, rank, host, text + at);

@@ -22,7 +22,6 @@ struct launcher_end {
 
 /* What comes, as it comes. */
 struct launcher_notes {
-    bool ready; /* all ranks take signals */
     bool begun; /* ranks have said something */
     bool ended; /* rank 0 has said how */
     struct buf ending;

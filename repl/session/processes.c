@@ -76,15 +76,6 @@ bool processes_launched(void)
     return launched != BY_OTHERS;
 }
 
-/* Signals that come before would end a rank, or mpirun has nobody yet to pass them on to. */
-static void tell_ready(void)
-{
-    static const char text[] = {PROCESSES_LOST, 'r', 'e', 'a', 'd', 'y', '\n'};
-    if (processes_launched() && world_rank() == 0 &&
-        file_write_fd(loss_words(), text, sizeof text) != 0)
-        err_clear();
-}
-
 /* The one that is left of several, which has no world: it goes as they do when mpirun is killed. */
 static void follow_mpirun(void)
 {
@@ -102,8 +93,6 @@ int processes_open(void)
         follow_mpirun();
     if (world_size() > 1 || processes_launched())
         signals_take(SIGUSR1);
-    if (world_size() == 1)
-        tell_ready();
     return rc;
 }
 
@@ -113,8 +102,6 @@ int processes_agree(int rc, const char *task)
     char own[64] = "", first[64];
     if ((rc = world_agree(rc)) != 0)
         return rc;
-    if (world_size() > 1)
-        tell_ready();
     if (world_size() == 1)
         return strncmp(task, "train", 5) == 0 && !processes_launched() ? launch_refuse() : 0;
     snprintf(own, sizeof own, "%s", task);

@@ -343,6 +343,25 @@ bool tokenizer_is_special(const struct tokenizer *t, token_id id)
     return id >= 0 && id < t->table.n_tokens && t->table.tokens[id].special;
 }
 
+size_t tokenizer_special_bytes(const struct tokenizer *t)
+{
+    return t->table.n_special_sizes > 0 ? t->table.special_sizes[0] : 0;
+}
+
+bool tokenizer_special_reaches(const struct tokenizer *t, const char *text, size_t n, size_t k)
+{
+    const size_t longest = tokenizer_special_bytes(t);
+    for (size_t at = k > longest ? k - longest : 0; at < k; at++)
+        for (int i = 0; i < t->table.n_special_sizes && t->table.special_sizes[i] >= k - at; i++) {
+            const uint32_t size = t->table.special_sizes[i];
+            const token_id id =
+                size <= n - at ? token_table_find(&t->table, text + at, size) : TOKEN_NONE;
+            if (id != TOKEN_NONE && t->table.tokens[id].special)
+                return true;
+        }
+    return false;
+}
+
 bool tokenizer_adds_prefix_space(const struct tokenizer *t)
 {
     return t->add_prefix_space;

@@ -72,6 +72,10 @@ int tokenizer_order(const struct tokenizer *t, const struct token_order **out);
 bool tokenizer_same(const struct tokenizer *a, const struct tokenizer *b);
 int tokenizer_size(const struct tokenizer *t);
 bool tokenizer_is_special(const struct tokenizer *t, token_id id);
+/* Bytes of the longest special token; 0: there is none. */
+size_t tokenizer_special_bytes(const struct tokenizer *t);
+/* Whether a special token in n bytes of text begins before byte k and does not end before it. */
+bool tokenizer_special_reaches(const struct tokenizer *t, const char *text, size_t n, size_t k);
 bool tokenizer_adds_prefix_space(const struct tokenizer *t);
 bool tokenizer_begins(const struct tokenizer *t);  /* begins of struct vocab */
 token_id tokenizer_eos(const struct tokenizer *t); /* TOKEN_NONE: none */

@@ -246,9 +246,11 @@ static int show_dataset(const struct dataset *d, const struct data_tokenizer *t,
     return rc == 0 && readable ? show_beginning(d, t->tokenizer) : rc;
 }
 
-/* As a run would that says nothing else. Ids of files may be any; generated ones are the model's.
+/* As a run would that says nothing else but `special`. Ids of files may be any; generated ones are
+ * the model's.
  */
-static int open_data(struct dataset *d, const char *path, const struct data_tokenizer *t)
+static int open_data(struct dataset *d, const char *path, const struct data_tokenizer *t,
+                     bool special)
 {
     struct run_config c;
     struct dataset none = {0};
@@ -259,6 +261,7 @@ static int open_data(struct dataset *d, const char *path, const struct data_toke
     data.data = (char *)path;
     data.validation_fraction = 0;
     data.whole = true;
+    data.special = special;
     data.seed = c.training.seed;
     const int n_vocab = strcmp(path, "generated") == 0 ? t->n_vocab : 0;
     rc = dataset_open(d, &none, &data, t->tokenizer, n_vocab, progress_show());
@@ -327,7 +330,8 @@ static bool has_texts(const char *path)
     return has;
 }
 
-/* Token files of another vocabulary: what separates their documents is not this one's end of text. */
+/* Token files of another vocabulary: what separates their documents is not this one's end of text.
+ */
 static int open_others(struct dataset *d, const char *path, const struct data_tokenizer *t)
 {
     static const struct data_tokenizer none;
@@ -337,7 +341,7 @@ static int open_others(struct dataset *d, const char *path, const struct data_to
         return 0;
     dataset_close(d);
     *d = (struct dataset){0};
-    return open_data(d, path, &none);
+    return open_data(d, path, &none, false); /* there is no text */
 }
 
 /* In the shell a tokenizer is opened where one is named; texts need one anyhow, and token files may
@@ -354,7 +358,7 @@ static int show_info(struct repl *r, const struct call *c, const char *tokenizer
              : note.name[0] != '\0' ? data_tokenizer_open_noted(&t, r, &note)
                                     : 0;
     if (rc == 0)
-        rc = open_data(&d, path, &t);
+        rc = open_data(&d, path, &t, r->options.settings.generate.special);
     if (rc == 0)
         rc = open_others(&d, path, &t);
     if (rc == 0)
@@ -376,7 +380,8 @@ int cmd_data(struct repl *r, const struct call *c)
     if (c->n == 2 && strcmp(c->words[0], "get") == 0)
         return get_text(r, c->words[1]);
     if (strcmp(c->words[0], "info") != 0 || data_tokenizer_take(c, &tokenizer) != 2)
-        return command_usage(c, "info PATH|check PATH [TEXTS ...] [KEY=VALUE ...]|get NAME|prepare IN ... OUT "
-                                "[KEY=VALUE ...]|convert IN OUT");
+        return command_usage(
+            c, "info PATH|check PATH [TEXTS ...] [KEY=VALUE ...]|get NAME|prepare IN ... OUT "
+               "[KEY=VALUE ...]|convert IN OUT");
     return show_info(r, c, tokenizer);
 }

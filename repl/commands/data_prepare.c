@@ -26,7 +26,7 @@ static const char *const words[] = {
     "format=megatron",        "format=nanogpt",      "format=llmc",     "format=tfrecord",
     "format=jsonl",           "duplicates=exact",    "duplicates=near", "shuffle=on",
     "split=0.95,0.025,0.025", "min_length=",         "field=",          "seed=",
-    "record_limit=",          "document_separator=", "tokenizer="};
+    "record_limit=",          "document_separator=", "special=on",      "tokenizer="};
 
 const char *data_prepare_word(int i)
 {

@@ -109,7 +109,8 @@ static int choose_eval(struct eval_request *w, const struct call *c)
 static int check_eval_settings(const struct repl *r, const struct eval *e, bool shell)
 {
     const struct setting *const rows[] = {OPTION(eval.seq_length), OPTION(eval.overlap),
-                                          OPTION(eval.last_n), OPTION(eval.detokenize)};
+                                          OPTION(eval.last_n), OPTION(eval.detokenize),
+                                          OPTION(generate.special)};
     const struct settings_store *store = &r->options.store;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const enum origin origin = settings_store_origin(store, rows[i]);
@@ -210,6 +211,7 @@ static int measure_model(struct repl *r, const struct eval_request *w)
     struct model *other_model = NULL;
     struct eval_result result;
     struct eval_config config = s->eval;
+    config.special = s->generate.special;
     config.by_ranks = w->other == NULL && world_size() > 1;
     if (!config.by_ranks && world_rank() > 0)
         return 0;

@@ -128,6 +128,7 @@ static int measure_cost(struct repl *r, const char *in, const char *out, const c
     struct eval_result result;
     if (text == NULL && how.limit == 0)
         how.limit = COST_WINDOWS;
+    how.special = r->options.settings.generate.special;
     int rc = repl_device(r);
     if (rc == 0 && (rc = open_side(&q8, r, out, DTYPE_Q8)) == 0)
         rc = open_side(&fp16, r, in, DTYPE_F16);

@@ -97,7 +97,7 @@ static const struct setting table[] = {
  .more = "GPT-2's tokens begin with the space: without this a prompt that ends in a space is continued poorly"},
 {.group = "Text", .name = "special", .type = SETTING_BOOL, .per_line = true, .offset = G(special),
  .help = "read <|endoftext|> in a prompt as the token",
- .more = "off: as text"},
+ .more = "off: as text. All special tokens of the vocabulary. Also in texts that eval, data info and tokens read; runs and data prepare have a setting of their own"},
 {.group = "Text", .name = "keep", .type = SETTING_BOOL, .in_session = true, .offset = T(keep),
  .help = "prompts continue the last text",
  .more = "A space goes between where neither has one. off: each prompt starts a new text"},

@@ -103,7 +103,8 @@ static int open_sources(struct data_files *f, const struct data_sources *s,
     for (size_t i = 0; i < s->n && rc == 0; f->n += rc == 0) {
         size_t texts = count_texts(s, i);
         if (texts > 0)
-            rc = text_cache_open(&f->list[f->n], &s->list[i], texts, separator_of(c), t, p);
+            rc = text_cache_open(&f->list[f->n], &s->list[i], texts, separator_of(c), c->special, t,
+                                 p);
         else
             rc = token_file_open(&f->list[f->n], formats[s->list[i].kind], s->list[i].path, end, p);
         i += texts > 0 ? texts : 1;

@@ -15,14 +15,15 @@ struct data_config {
      * (all files in them, by name, those that begin with a dot left out), patterns, Megatron
      * prefixes. "\," is a comma in a path. */
     char *data;
-    bool mixture;              /* data may be several sources with weights (mixture.h) */
-    char *validation;          /* the same, for validation; "": validation_fraction of data */
+    bool mixture;               /* data may be several sources with weights (mixture.h) */
+    char *validation;           /* the same, for validation; "": validation_fraction of data */
     double validation_fraction; /* of the documents, spread evenly; 0: none is held out */
-    char *document_separator;  /* between documents of a text file; "" or "file": each is one */
-    int stride;                /* tokens from one window to the next; 0: the window */
-    bool whole;                /* large token files are read whole, to find their documents */
-    bool shuffle;              /* a new order of the windows each epoch */
-    bool shift;                /* other windows each epoch (batches.h) */
+    char *document_separator;   /* between documents of a text file; "" or "file": each is one */
+    bool special;               /* special tokens in texts are read as such, else as text */
+    int stride;                 /* tokens from one window to the next; 0: the window */
+    bool whole;                 /* large token files are read whole, to find their documents */
+    bool shuffle;               /* a new order of the windows each epoch */
+    bool shift;                 /* other windows each epoch (batches.h) */
     uint64_t seed; /* of both and of generated tokens; validation generates with seed + 1 */
     int64_t generated_tokens;
 };
@@ -57,9 +58,10 @@ struct dataset {
 /*
  * Open the data that the configuration names and split it into training and validation data; each
  * source of a mixture is split. Text is encoded once, each document followed by the end-of-text
- * token if the tokenizer has one, into a Megatron data set in $XDG_CACHE_HOME/prattle/data, named
- * by the SHA-256 of the texts and the tokenizer. Without validation data *validation has no tokens.
- * If the fraction is less than one document, the end of the stream is held out.
+ * token if the tokenizer has one and the document does not end with it, into a Megatron data set in
+ * $XDG_CACHE_HOME/prattle/data, named by the SHA-256 of the texts, the tokenizer and how they are
+ * read. Without validation data *validation has no tokens. If the fraction is less than one
+ * document, the end of the stream is held out.
  *
  * t        may be NULL if there is no text
  * n_vocab  of the model; 0: any ids. An id that is not below it is ERR_RANGE, which names file and

@@ -1,7 +1,7 @@
 /*
  * A set is three files, and whole only with the third, which is written last:
  *
- *   texts, separator, tokenizer --SHA-256--> KEY
+ *   texts, separator, special, tokenizer --SHA-256--> KEY
  *   KEY.bin, KEY.idx      the ids (token_writer.h)
  *   KEY.sha256            the checksum of these two
  *
@@ -46,6 +46,7 @@ struct texts {
     const struct data_source *list; /* [n], borrowed, as are these three */
     size_t n;
     const char *separator;
+    bool special;
     const struct tokenizer *tokenizer;
     const struct progress *progress;
     uint64_t total;   /* bytes */
@@ -97,6 +98,8 @@ static int make_key(char key[SHA256_HEX], struct texts *t)
     tokenizer_hash_text(&h, "prattle text cache 1");
     tokenizer_hash_text(&h, t->separator);
     tokenizer_hash(&h, t->tokenizer);
+    if (t->special)
+        tokenizer_hash_text(&h, "special");
     if (tokenizer_file(t->tokenizer, &n_file) != NULL)
         tokenizer_hash_text(&h, "parts"); /* sets without it may have spaces that are not joined */
     for (size_t i = 0; i < t->n && rc == 0; i++)
@@ -207,19 +210,27 @@ struct encoder {
     atomic_int next;
 };
 
+/* A document that ends with the end-of-text token has its own, and gets no second one. */
+static void encode_chunk(struct encoder *e, struct chunk *s, int thread)
+{
+    const struct texts *t = e->texts;
+    const token_id end = tokenizer_eos(t->tokenizer);
+    s->ids.n = 0;
+    s->rc = tokenizer_encode_much(
+        t->tokenizer, &e->words[thread], &s->ids, buf_text(&s->text), s->text.n,
+        (s->begins ? ENCODE_TEXT : ENCODE_PART) | (t->special ? ENCODE_SPECIAL : ENCODE_TEXT));
+    if (s->rc != 0)
+        snprintf(s->sentence, sizeof s->sentence, "%s", err_text());
+    else if (s->ends && s->ids.n > 0 && s->ids.data[s->ids.n - 1] == end)
+        s->ids.n--;
+}
+
 static void encode_chunks(void *arg, int thread, int n_threads)
 {
     struct encoder *e = arg;
     (void)n_threads;
-    for (int i; (i = atomic_fetch_add(&e->next, 1)) < e->filled;) {
-        struct chunk *s = &e->chunks[i];
-        s->ids.n = 0;
-        s->rc = tokenizer_encode_much(e->texts->tokenizer, &e->words[thread], &s->ids,
-                                      buf_text(&s->text), s->text.n,
-                                      s->begins ? ENCODE_TEXT : ENCODE_PART);
-        if (s->rc != 0)
-            snprintf(s->sentence, sizeof s->sentence, "%s", err_text());
-    }
+    for (int i; (i = atomic_fetch_add(&e->next, 1)) < e->filled;)
+        encode_chunk(e, &e->chunks[i], thread);
 }
 
 /* Read, encode and write as many chunks as there is room for; none: the texts are at their end. */
@@ -313,6 +324,7 @@ static int encode_texts(char sum[SHA256_HEX], const char *prefix, const struct t
     e.words = mem_array((size_t)n_threads, sizeof *e.words);
     e.chunks = mem_array((size_t)e.n_chunks, sizeof *e.chunks);
     text_reader_init(&e.reader, t->list, t->n, t->separator);
+    e.reader.special = t->special ? t->tokenizer : NULL;
     int rc = e.chunks == NULL || e.words == NULL ? ERR_NOMEM : 0;
     if (rc == 0 && (rc = token_writer_open(&e.writer, prefix, tokenizer_size(t->tokenizer))) == 0 &&
         (rc = encode_rounds(&e)) == 0)
@@ -369,11 +381,16 @@ static int open_set(struct token_file *out, const char *prefix, const struct tex
 }
 
 int text_cache_open(struct token_file *out, const struct data_source *list, size_t n,
-                    const char *separator, const struct tokenizer *t, const struct progress *p)
+                    const char *separator, bool special, const struct tokenizer *t,
+                    const struct progress *p)
 {
     char key[SHA256_HEX], *prefix = NULL;
-    struct texts texts = {
-        .list = list, .n = n, .separator = separator, .tokenizer = t, .progress = p};
+    struct texts texts = {.list = list,
+                          .n = n,
+                          .separator = separator,
+                          .special = special,
+                          .tokenizer = t,
+                          .progress = p};
     if (t == NULL)
         return err_set(ERR_MISSING, "cannot encode the texts: there is no tokenizer; load a model "
                                     "that has one, or give --model PATH");

@@ -255,11 +255,13 @@ static bool is_behind_visible(const char *text, size_t k)
     return is >= UTF8PROC_CATEGORY_LU && is <= UTF8PROC_CATEGORY_SO;
 }
 
-/* The greatest k in 1..n before which a text may be cut, 0 for none. */
-static size_t find_cut(const char *text, size_t n)
+/* The greatest k in 1..n before which a text, of which `all` bytes are there, may be cut; 0 for
+ * none. */
+static size_t find_cut(const struct text_reader *r, const char *text, size_t n, size_t all)
 {
     for (size_t k = n; k > 0; k--)
-        if ((is_line_break(text[k]) || text[k] == ' ') && is_behind_visible(text, k))
+        if ((is_line_break(text[k]) || text[k] == ' ') && is_behind_visible(text, k) &&
+            (r->special == NULL || !tokenizer_special_reaches(r->special, text, all, k)))
             return k;
     return 0;
 }
@@ -283,8 +285,10 @@ static bool find_chunk(const struct text_reader *r, size_t *chunk, size_t *all, 
     if (r->ended)
         return true;
     *ends = false;
-    /* The window may end in the middle of a separator. */
-    *chunk = *all = n >= CHUNK_BYTES && n > k ? find_cut(text, n - k - 1) : 0;
+    /* The window may end in the middle of a separator, or of a special token. */
+    const size_t token = r->special == NULL ? 0 : tokenizer_special_bytes(r->special);
+    k = token > k ? token : k;
+    *chunk = *all = n >= CHUNK_BYTES && n > k ? find_cut(r, text, n - k - 1, n) : 0;
     return *chunk > 0;
 }
 
@@ -419,7 +423,7 @@ static int give_record(struct text_reader *r, struct buf *out, bool *ends)
 {
     const char *text = r->record.data + r->given;
     const size_t left = r->record.n - r->given;
-    size_t part = left > 2 * (size_t)CHUNK_BYTES ? find_cut(text, CHUNK_BYTES) : left;
+    size_t part = left > 2 * (size_t)CHUNK_BYTES ? find_cut(r, text, CHUNK_BYTES, left) : left;
     part = part == 0 ? left : part;
     int rc = buf_add(out, text, part);
     *ends = part == left;

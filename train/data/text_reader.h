@@ -10,6 +10,7 @@
  * order mark of UTF-16 is read as UTF-16. A text that is not UTF-8, as in a code page such as
  * Latin-1 or with damage, is refused; but its last character may be cut off, as by head -c.
  */
+#include "model/tokenizer/tokenizer.h"
 #include "train/data/text_stream.h"
 #include "train/data/utf16.h"
 
@@ -36,7 +37,10 @@ struct text_reader {
     size_t n, at;                   /* at: the file in progress */
     const char *separator;          /* borrowed; "" cuts no file */
     const char *field;              /* of JSON's objects; borrowed */
-    size_t line_max;                /* bytes of a line, a record or a word */
+    /* Its special tokens are read as such: no chunk ends in one, or with one. NULL: they are text.
+     * Borrowed. */
+    const struct tokenizer *special;
+    size_t line_max; /* bytes of a line, a record or a word */
     /* Called when a text begins, its first bytes in the window: a splitter for it, or NULL. May set
      * stream.kind. NULL: none. */
     const struct text_splitter *(*choose)(struct text_reader *r, void *user);

@@ -18,7 +18,7 @@
 
 /* clang-format off */
 static const struct eval table[] = {
-{.name = "wikitext", .argument = "[FILE]", .options = "limit like json", .settings = "seq_length overlap detokenize", .run = eval_wikitext,
+{.name = "wikitext", .argument = "[FILE]", .options = "limit like json", .settings = "seq_length overlap detokenize special", .run = eval_wikitext,
  .help = "word-level perplexity on the WikiText test set",
  .reads = "plain text\twiki.test.raw as published, its words split by spaces",
  .file = WIKITEXT, .published = "wikitext", .where = WIKITEXT_FROM},
@@ -28,10 +28,10 @@ static const struct eval table[] = {
           "  text\tthe passage; its last word is the one to predict",
  .file = "lambada/lambada_test.jsonl|lambada_test.jsonl", .published = "lambada",
  .where = "https://openaipublic.blob.core.windows.net/gpt-2/data/lambada_test.jsonl, save it as"},
-{.name = "ptb", .argument = "FILE", .options = "limit like json", .settings = "seq_length overlap detokenize", .run = eval_ptb,
+{.name = "ptb", .argument = "FILE", .options = "limit like json", .settings = "seq_length overlap detokenize special", .run = eval_ptb,
  .help = "word-level perplexity on a Penn Treebank text",
  .reads = "plain text\ta sentence a line, its words split by spaces"},
-{.name = "text", .argument = "FILE|DIR", .options = "limit json", .settings = "seq_length last_n", .run = eval_text,
+{.name = "text", .argument = "FILE|DIR", .options = "limit json", .settings = "seq_length last_n special", .run = eval_text,
  .help = "loss, loss per byte and accuracy on any text",
  .reads = "plain text\tdocuments end at <|endoftext|> or with the file\n"
           "JSON lines\tone document a line\n"
@@ -45,7 +45,7 @@ static const struct eval table[] = {
           "  endings\tlist of 2 or more endings; also choices\n"
           "  label\tthe right ending: its number from 0 or its text; also answer or gold\n"
           "  activity_label\tof HellaSwag, whose text is prepared as in lm-eval"},
-{.name = "kl", .argument = "MODEL [FILE]", .options = "limit other_dtype other_cache_dtype json", .settings = "seq_length overlap", .run = eval_kl, .needs_other = true,
+{.name = "kl", .argument = "MODEL [FILE]", .options = "limit other_dtype other_cache_dtype json", .settings = "seq_length overlap special", .run = eval_kl, .needs_other = true,
  .help = "KL divergence and perplexity ratio to MODEL on a text",
  .reads = "the same\tas text",
  .file = WIKITEXT, .published = "wikitext", .where = WIKITEXT_FROM},

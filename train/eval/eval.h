@@ -18,7 +18,8 @@ struct eval {
     const char *name, *help; /* one line */
     const char *argument;    /* what follows the name: "[FILE]", "MODEL [FILE]" */
     const char *options;     /* which options for one command it takes: "strict limit" */
-    const char *settings;    /* which of seq_length, overlap, last_n and detokenize it reads */
+    const char
+        *settings; /* which of seq_length, overlap, last_n, detokenize and special it reads */
     /* Lines "FORMAT\tWHAT IS IN IT", each followed by those of its fields, "  FIELD\tMEANING". */
     const char *reads;
     /* Where its file is in the data folder, and other places for it, each after a "|"; NULL: a file

@@ -129,10 +129,11 @@ static void report_comparison(struct comparison *c, const struct windows *w)
         r->definition, sizeof r->definition,
         "KL(other || this) in nats at each target, other: %s%s (%02x%02x%02x%02x) in %s, this in "
         "%s; "
-        "windows of %d, stride %d, each target once",
+        "windows of %d, stride %d, each target once%s",
         file_show(name, sizeof name, other->name),
         other->adapter != NULL && other->adapter->on ? " with an adapter" : "", weights[0],
-        weights[1], weights[2], weights[3], r->other_precision, r->precision, w->length, w->step);
+        weights[1], weights[2], weights[3], r->other_precision, r->precision, w->length, w->step,
+        eval_special_words(c->evaluation));
 }
 
 static int measure_divergence(struct evaluation *ev, const struct ids *ids)
@@ -209,7 +210,7 @@ static int read_plain(struct evaluation *ev, struct ids *ids)
         rc = read_documents(ev, ids);
     else if (rc == 0)
         rc = tokenizer_encode(ev->engine->model->tokenizer, ids, buf_text(&text), text.n,
-                              ENCODE_TEXT);
+                              eval_encode_flags(ev));
     buf_release(&text);
     return rc;
 }

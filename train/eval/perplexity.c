@@ -36,7 +36,7 @@ static int read_corpus(const struct evaluation *ev, const struct corpus *c, stru
     }
     if (rc == 0)
         rc = tokenizer_encode(ev->engine->model->tokenizer, ids, buf_text(&text), text.n,
-                              ENCODE_TEXT);
+                              eval_encode_flags(ev));
     buf_release(&text);
     if (rc == 0 && ids->n < 2)
         rc = err_set(ERR_RANGE, "%s has %zu token%s; two are needed, one to predict the other",
@@ -48,11 +48,12 @@ static void define_perplexity(const struct evaluation *ev, const struct corpus *
 {
     struct eval_result *r = ev->result;
     snprintf(r->definition, sizeof r->definition,
-             "as Megatron-LM measures: one stream of %zu tokens%s%s, windows of %d, stride %d, "
+             "as Megatron-LM measures: one stream of %zu tokens%s%s%s, windows of %d, stride %d, "
              "each target scored "
              "once; adjusted: perplexity of a word, exp(loss x token ratio)",
              n_ids, ev->config.detokenize ? ", detokenized by the rules for " : " as they are",
-             ev->config.detokenize ? c->rules : "", ev->config.seq_length, ev->config.overlap);
+             ev->config.detokenize ? c->rules : "", eval_special_words(ev), ev->config.seq_length,
+             ev->config.overlap);
 }
 
 static void add_figures(const struct evaluation *ev, const struct token_sums *s, size_t n_ids,

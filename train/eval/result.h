@@ -15,6 +15,7 @@ struct eval_config {
     int last_n;      /* text: scored targets per window, and its stride; 0: half the window */
     int64_t limit;   /* windows or passages at most; 0: all */
     bool detokenize; /* wikitext, ptb: undo the word splitting first */
+    bool special;    /* text, kl, wikitext, ptb: special tokens in the text are read as such */
     bool strict;     /* lambada: the whole last word */
     int like;        /* enum eval_like: sets seq_length and overlap that were not given */
     bool by_ranks;   /* by all ranks of the world, each a part; rank 0 has the result */
@@ -37,7 +38,7 @@ enum { EVAL_MAX_FIGURES = 24 };
 
 struct eval_result {
     const char *name;     /* of the evaluation, as in the table */
-    char definition[256]; /* what exactly was measured, in one sentence with its sizes */
+    char definition[320]; /* what exactly was measured, in one sentence with its sizes */
     char *path;           /* of the text; owned */
     char precision[ENGINE_PRECISION], other_precision[ENGINE_PRECISION]; /* of each model */
     struct eval_config config; /* as measured, its sizes resolved; without its texts */

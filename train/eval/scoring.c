@@ -15,6 +15,16 @@
 
 enum { SAY_AFTER_S = 1, LONG_S = 10 };
 
+int eval_encode_flags(const struct evaluation *ev)
+{
+    return ev->config.special ? ENCODE_SPECIAL : ENCODE_TEXT;
+}
+
+const char *eval_special_words(const struct evaluation *ev)
+{
+    return ev->config.special ? ", special tokens in the text read as such" : "";
+}
+
 int eval_need_tokenizer(const struct evaluation *ev)
 {
     if (ev->engine->model->tokenizer != NULL)

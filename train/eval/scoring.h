@@ -51,6 +51,9 @@ int eval_compare(struct evaluation *ev, const struct passage *list, size_t n,
 
 /* How many of n to score by the setting limit. */
 size_t eval_limited(const struct evaluation *ev, size_t n);
+/* How a text is encoded, and what a definition says of it: "" where special tokens are text. */
+int eval_encode_flags(const struct evaluation *ev);
+const char *eval_special_words(const struct evaluation *ev);
 /* ERR_MISSING: the model has no tokenizer. */
 int eval_need_tokenizer(const struct evaluation *ev);
 /* Append the text of ev->path to out. A note names the first byte that is not UTF-8; the bytes stay

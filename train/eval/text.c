@@ -27,6 +27,7 @@ int eval_open_text(struct dataset *d, const struct evaluation *ev)
         return rc;
     mem_free(c.data);
     c.validation_fraction = 0;
+    c.special = ev->config.special;
     rc = (c.data = data_list_path(ev->path)) == NULL ? ERR_NOMEM : 0;
     if (rc == 0)
         rc = dataset_open(d, &none, &c, m->tokenizer, m->config.n_vocab, ev->progress);
@@ -83,9 +84,10 @@ int eval_dataset(struct evaluation *ev, const struct dataset *d)
         struct token_sums sums = {.list = list, .tokenizer = ev->engine->model->tokenizer};
         snprintf(r->definition, sizeof r->definition,
                  "windows of %d, stride %d, the last %d target%s of each, over %llu tokens in %llu "
-                 "document%s",
+                 "document%s%s",
                  w.length, w.step, w.step, w.step == 1 ? "" : "s", (unsigned long long)d->n_tokens,
-                 (unsigned long long)d->n_documents, d->n_documents == 1 ? "" : "s");
+                 (unsigned long long)d->n_documents, d->n_documents == 1 ? "" : "s",
+                 eval_special_words(ev));
         rc = eval_score(ev, list, n, token_sums_take, &sums);
         if (rc == 0) {
             token_sums_add_loss(&sums, r, INFINITY);

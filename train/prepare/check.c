@@ -19,6 +19,7 @@ struct comparison {
     const struct tokenizer *tokenizer;
     struct data_sources texts;
     struct text_reader reader;
+    bool special; /* tokens are read as such */
     struct kinds kinds;
     struct slot part; /* what was read last, and its ids */
     struct word_cache words;
@@ -146,7 +147,7 @@ static int end_document(struct comparison *c, size_t source)
 /* The part that was read, encoded as data prepare does. */
 static int encode_part(struct comparison *c, bool ends)
 {
-    const struct slot_encoder encoder = {.tokenizer = c->tokenizer};
+    const struct slot_encoder encoder = {.tokenizer = c->tokenizer, .special = c->special};
     const struct part p = {.text_end = c->part.text.n,
                            .begins = !c->inside,
                            .ends = ends,
@@ -199,7 +200,7 @@ static int check_texts(struct check_report *r, const struct dataset *d, const ch
                        const struct prepare_config *as, const struct tokenizer *t,
                        const struct progress *p)
 {
-    struct comparison c = {.data = d, .tokenizer = t, .progress = p};
+    struct comparison c = {.data = d, .tokenizer = t, .special = as->special, .progress = p};
     char shown[NAME_BYTES];
     if (t == NULL)
         return err_set(ERR_MISSING, "texts need the tokenizer that made the tokens: load a model "
@@ -213,6 +214,7 @@ static int check_texts(struct check_report *r, const struct dataset *d, const ch
     if (rc == 0 && (c.found = mem_array(IDS_AT_ONCE, sizeof *c.found)) == NULL)
         rc = ERR_NOMEM;
     text_reader_init(&c.reader, c.texts.list, c.texts.n, prepare_separator(as));
+    c.reader.special = as->special ? t : NULL;
     c.reader.line_max = (size_t)as->record_limit * 1000000;
     kinds_use(&c.kinds, &c.reader, as->field);
     if (rc == 0 && (rc = begin_document(&c)) == 0)

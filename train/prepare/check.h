@@ -12,7 +12,7 @@
 /*
  * path     a data set, as data_config.data has it
  * texts    NULL for none; else those of which it was made, in its order
- * as       how texts are read: field, separator and record_limit
+ * as       how texts are read: field, separator, special and record_limit
  * t        needed for texts
  * n_vocab  every id is below it; 0: any
  * returns  0: all is well. ERR_MISMATCH: a file of a list is missing or of another length, an

@@ -318,7 +318,7 @@ static void release_slots(struct worker *w)
 int intake_run(const struct intake *t, struct store *s, struct store_place *place)
 {
     struct worker w = {.intake = t,
-                       .encoder = {t->tokenizer, t->hash, t->near, t->min_length > 0},
+                       .encoder = {t->tokenizer, t->special, t->hash, t->near, t->min_length > 0},
                        .store = s,
                        .place = place,
                        .at = *place,
@@ -332,6 +332,7 @@ int intake_run(const struct intake *t, struct store *s, struct store_place *plac
     w.slots[1] = mem_array((size_t)w.n_slots, sizeof *w.slots[1]);
     text_reader_init(&w.reader, t->list, t->n, t->separator);
     w.reader.line_max = t->record_max;
+    w.reader.special = t->special ? t->tokenizer : NULL;
     kinds_use(&w.kinds, &w.reader, t->field);
     int rc =
         w.words == NULL || w.slots[0] == NULL || w.slots[1] == NULL ? ERR_NOMEM : count_total(&w);

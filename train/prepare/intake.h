@@ -14,6 +14,7 @@ struct intake {
     size_t n;
     const uint64_t *texts; /* [n + 1]: what the first i of them are known by, below 2^63 */
     const char *separator, *field;
+    bool special;                      /* special tokens are read as such */
     const struct tokenizer *tokenizer; /* NULL: the store gets text */
     bool hash, near;                   /* marks of duplicates: store_mark's hash, both */
     uint64_t min_length;               /* characters */

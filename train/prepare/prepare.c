@@ -122,6 +122,8 @@ static int make_key(char key[SHA256_HEX], const struct preparation *p)
     tokenizer_hash_text(&h, c->separator);
     if (p->tokenizer != NULL)
         tokenizer_hash(&h, p->tokenizer);
+    if (p->tokenizer != NULL && c->special)
+        tokenizer_hash_text(&h, "special");
     if (p->from_tokens) {
         snprintf(numbers, sizeof numbers, "tokens: %d %d %d", p->documents.end, p->n_ids, p->text);
         tokenizer_hash_text(&h, numbers);
@@ -198,6 +200,7 @@ static int read_texts(struct preparation *p)
                                   .texts = p->texts,
                                   .separator = prepare_separator(p->config),
                                   .field = p->config->field,
+                                  .special = p->config->special,
                                   .tokenizer = p->tokenizer,
                                   .hash = p->config->duplicates != DUPLICATES_KEEP,
                                   .near = p->config->duplicates == DUPLICATES_NEAR,

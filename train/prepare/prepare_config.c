@@ -21,6 +21,8 @@ static const struct setting rows[] = {
  .help = "field of JSON lines, or column of CSV or Parquet, with the text"},
 {.group = "prepare", .name = "document_separator", .also = "separator", .type = SETTING_STRING, .offset = P(separator),
  .help = "text between documents; file: each file is one"},
+{.group = "prepare", .name = "special", .type = SETTING_BOOL, .offset = P(special),
+ .help = "read <|endoftext|> and the like in texts as tokens"},
 {.group = "prepare", .name = "split", .type = SETTING_STRING, .offset = P(split),
  .help = "shares of training, validation and test documents",
  .more = "Two or three that add up to 1, as 0.95,0.025,0.025; empty: one file"},
@@ -80,16 +82,18 @@ int prepare_config_check_reading(const struct prepare_config *c)
                                              : NULL;
     return name == NULL
                ? 0
-               : err_set(ERR_RANGE,
-                         "%s is a setting of `data prepare`; how texts are read to check "
-                         "is said by field, document_separator, record_limit and tokenizer",
-                         name);
+               : err_set(
+                     ERR_RANGE,
+                     "%s is a setting of `data prepare`; how texts are read to check "
+                     "is said by field, document_separator, special, record_limit and tokenizer",
+                     name);
 }
 
 int prepare_config_check_tokens(const struct prepare_config *c)
 {
     const char *name = strcmp(c->field, FIELD) != 0           ? "field"
                        : strcmp(c->separator, SEPARATOR) != 0 ? "document_separator"
+                       : c->special                           ? "special"
                        : c->record_limit != RECORD_LIMIT      ? "record_limit"
                                                               : NULL;
     return name == NULL ? 0

@@ -13,6 +13,7 @@ struct prepare_config {
     char *field;      /* of JSON lines and CSV */
     char *separator;  /* between the documents of a text; "file": each text is one */
     char *split;      /* "0.95,0.025,0.025"; "": one file */
+    bool special;     /* special tokens in texts are read as such, else as text */
     int record_limit; /* MB of a line, a record or a word */
     int min_length;   /* characters of a document, or its tokens; shorter ones are left out */
     int duplicates;
@@ -31,8 +32,8 @@ bool prepare_config_is_word(const char *word);
 int prepare_config_set(struct prepare_config *c, const char *word);
 /* Between the documents of a text, as text_reader_init takes it. */
 const char *prepare_separator(const struct prepare_config *c);
-/* ERR_RANGE: set to something is what says not how texts are read: by field, document_separator
- * and record_limit, and a tokenizer. */
+/* ERR_RANGE: set to something is what says not how texts are read: by field, document_separator,
+ * special and record_limit, and a tokenizer. */
 int prepare_config_check_reading(const struct prepare_config *c);
 /* ERR_RANGE: what only texts have is set to something, and IN has tokens. */
 int prepare_config_check_tokens(const struct prepare_config *c);

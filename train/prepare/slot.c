@@ -70,6 +70,20 @@ static int clean_page(struct slot *s, size_t k)
     return rc;
 }
 
+/* A document that ends with the end-of-text token has its own, and gets no second one. */
+static int encode_ids(struct slot *s, const struct part *p, const struct slot_encoder *e,
+                      struct word_cache *words, const char *text, size_t n)
+{
+    const size_t before = s->ids.n;
+    int rc = tokenizer_encode_much(e->tokenizer, words, &s->ids, text, n,
+                                   (p->begins ? ENCODE_TEXT : ENCODE_PART) |
+                                       (e->special ? ENCODE_SPECIAL : ENCODE_TEXT));
+    if (rc == 0 && p->ends && s->ids.n > before &&
+        s->ids.data[s->ids.n - 1] == tokenizer_eos(e->tokenizer))
+        s->ids.n--;
+    return rc;
+}
+
 static int encode_part(struct slot *s, size_t k, const struct slot_encoder *e,
                        struct word_cache *words)
 {
@@ -85,8 +99,7 @@ static int encode_part(struct slot *s, size_t k, const struct slot_encoder *e,
     if (e->near)
         min_hash_add(&p->mark.near, text, n);
     if (rc == 0 && e->tokenizer != NULL)
-        rc = tokenizer_encode_much(e->tokenizer, words, &s->ids, text, n,
-                                   p->begins ? ENCODE_TEXT : ENCODE_PART);
+        rc = encode_ids(s, p, e, words, text, n);
     p->ids_end = s->ids.n;
     return rc;
 }

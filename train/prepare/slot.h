@@ -11,6 +11,7 @@ enum { SLOT_SENTENCE = 400 };
 /* How parts are encoded. */
 struct slot_encoder {
     const struct tokenizer *tokenizer; /* NULL: they stay text */
+    bool special;                      /* special tokens are read as such */
     bool hash, near;                   /* marks of duplicates */
     bool count;                        /* characters */
 };

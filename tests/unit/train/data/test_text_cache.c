@@ -50,6 +50,33 @@ static void texts_are_encoded_once(void **state)
     data_config_release(&c);
 }
 
+/* With `special`, the end-of-text token in a text is that token, and a document that ends with it
+ * gets no second one. */
+static void special_tokens_are_read_where_asked_for(void **state)
+{
+    (void)state;
+    static const token_id asked[] = {'a' + 1, 0, 'b' + 1, 0, 'c' + 1, 0};
+    static const char text[] = "{\"text\": \"a<|endoftext|>b\"}\n{\"text\": \"c<|endoftext|>\"}\n";
+    unsigned char first[32], second[32];
+    token_id ids[6];
+    struct dataset d, v;
+    data_text("special.jsonl", text);
+    struct data_config c = data_config_of((const char *const[]){"special.jsonl"}, 1);
+    c.validation_fraction = 0;
+    assert_true(encodings(&c, first) > 0);
+    c.special = true;
+    assert_true(encodings(&c, second) > 0);
+    assert_memory_not_equal(first, second, 32);
+    assert_ok(dataset_open(&d, &v, &c, data_tokenizer, TINY_V, NULL));
+    assert_int_equal(d.n_tokens, 6);
+    assert_int_equal(d.n_documents, 2);
+    assert_ok(dataset_read(&d, ids, 0, 6));
+    assert_memory_equal(ids, asked, sizeof asked);
+    dataset_close(&d);
+    dataset_close(&v);
+    data_config_release(&c);
+}
+
 /* However it was opened, the set has the sum that is kept beside it. */
 static void sets_have_their_sum(void **state)
 {
@@ -60,7 +87,7 @@ static void sets_have_their_sum(void **state)
     for (int i = 0; i < 2; i++) {
         struct token_file f;
         struct buf kept = {0};
-        assert_ok(text_cache_open(&f, &source, 1, "", data_tokenizer, NULL));
+        assert_ok(text_cache_open(&f, &source, 1, "", false, data_tokenizer, NULL));
         char *path = mem_sprintf("%.*s.sha256", (int)strlen(f.file.path) - 4, f.file.path);
         assert_ok(file_read_all(&kept, path, 64));
         assert_string_equal(f.sum, buf_text(&kept));
@@ -90,8 +117,8 @@ static void pieces_of_a_document_have_no_prefix(void **state)
     scratch_write(&data_scratch, "long.txt", text.data, text.n);
     char *path = mem_strdup(scratch_path(&data_scratch, "long.txt"));
     const struct data_source source = {.path = path};
-    assert_ok(text_cache_open(&plain, &source, 1, "%", data_tokenizer, NULL));
-    assert_ok(text_cache_open(&f, &source, 1, "%", spaced, NULL));
+    assert_ok(text_cache_open(&plain, &source, 1, "%", false, data_tokenizer, NULL));
+    assert_ok(text_cache_open(&f, &source, 1, "%", false, spaced, NULL));
     assert_int_equal(f.n_tokens, expected.n);
     assert_int_equal(f.documents[1], first);
     token_id *ids = mem_array(expected.n, sizeof *ids);
@@ -106,6 +133,43 @@ static void pieces_of_a_document_have_no_prefix(void **state)
     token_file_close(&f);
     token_file_close(&plain);
     tokenizer_free(spaced);
+}
+
+/* A space in a special token, or behind one, is no place to cut a long text at. */
+static void special_tokens_are_not_cut(void **state)
+{
+    (void)state;
+    static const char *const tokens[] = {"<", "a", "\xc4\xa0", "b", ">", "<a b>", "<|endoftext|>"};
+    const struct vocab v = {.n_tokens = 7,
+                            .tokens = tokens,
+                            .special = (const unsigned char[]){0, 0, 0, 0, 0, 1, 1},
+                            .eos = 6};
+    struct tokenizer *t;
+    assert_ok(tokenizer_new(&t, &v));
+    assert_int_equal(tokenizer_special_bytes(t), 13);
+    for (int before = 0; before < 9; before++) {
+        struct buf text = {0};
+        struct ids expected = {0};
+        struct token_file f;
+        assert_ok(buf_printf(&text, "%.*s", before, "aaaaaaaaa"));
+        while (text.n < (1 << 20) + 100)
+            assert_ok(buf_str(&text, "b a<a b> "));
+        assert_ok(tokenizer_encode(t, &expected, text.data, text.n, ENCODE_SPECIAL));
+        assert_ok(ids_add(&expected, &(token_id){6}, 1));
+        scratch_write(&data_scratch, "marked.txt", text.data, text.n);
+        char *path = mem_strdup(scratch_path(&data_scratch, "marked.txt"));
+        assert_ok(text_cache_open(&f, &(struct data_source){.path = path}, 1, "", true, t, NULL));
+        assert_int_equal(f.n_tokens, expected.n);
+        token_id *ids = mem_array(expected.n, sizeof *ids);
+        assert_ok(token_file_read(&f, ids, 0, expected.n, 0));
+        assert_memory_equal(ids, expected.data, expected.n * sizeof *ids);
+        mem_free(ids);
+        mem_free(path);
+        token_file_close(&f);
+        ids_release(&expected);
+        buf_release(&text);
+    }
+    tokenizer_free(t);
 }
 
 static void damaged_caches_are_made_anew(void **state)
@@ -353,17 +417,17 @@ static void one_process_encodes_at_a_time(void **state)
     data_text("turns.txt", "one after another");
     char *text = mem_strdup(scratch_path(&data_scratch, "turns.txt"));
     const struct data_source source = {.path = text};
-    assert_ok(text_cache_open(&f, &source, 1, "", data_tokenizer, NULL));
+    assert_ok(text_cache_open(&f, &source, 1, "", false, data_tokenizer, NULL));
     snprintf(e.prefix, sizeof e.prefix, "%.*s", (int)strlen(f.file.path) - 4, f.file.path);
     token_file_close(&f);
     assert_int_equal(data_count_cached(".lock"), 0);
     /* A set that is there is read at once. */
     hold_lock(&e);
-    assert_ok(text_cache_open(&f, &source, 1, "", data_tokenizer, &p));
+    assert_ok(text_cache_open(&f, &source, 1, "", false, data_tokenizer, &p));
     token_file_close(&f);
     assert_int_equal(e.waits, 0);
     lose_set(&e);
-    assert_ok(text_cache_open(&f, &source, 1, "", data_tokenizer, &p));
+    assert_ok(text_cache_open(&f, &source, 1, "", false, data_tokenizer, &p));
     token_file_close(&f);
     assert_int_equal(e.waits, 3);
     assert_int_equal(data_count_cached(".lock"), 0);
@@ -372,7 +436,7 @@ static void one_process_encodes_at_a_time(void **state)
     assert_int_equal(close(e.lock), 0);
     e.lock = -1;
     lose_set(&e);
-    assert_ok(text_cache_open(&f, &source, 1, "", data_tokenizer, &p));
+    assert_ok(text_cache_open(&f, &source, 1, "", false, data_tokenizer, &p));
     token_file_close(&f);
     assert_int_equal(e.waits, 3);
     assert_int_equal(data_count_cached(".lock"), 0);
@@ -414,6 +478,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_encoded_once),
+        cmocka_unit_test(special_tokens_are_read_where_asked_for),
+        cmocka_unit_test(special_tokens_are_not_cut),
         cmocka_unit_test(sets_have_their_sum),
         cmocka_unit_test(pieces_of_a_document_have_no_prefix),
         cmocka_unit_test(damaged_caches_are_made_anew),

@@ -36,6 +36,12 @@ bool setting_called(const struct setting *s, const char *name)
     return false;
 }
 
+bool setting_is_list(const struct setting *s)
+{
+    const size_t n = s->argument == NULL ? 0 : strlen(s->argument);
+    return s->type == SETTING_STRING && n >= 4 && strcmp(s->argument + n - 4, ",...") == 0;
+}
+
 int setting_unknown(const char *name, const char *const *names, size_t n)
 {
     char *shown = file_visible(name);

@@ -56,6 +56,8 @@ struct setting {
 bool setting_same_name(const char *a, const char *b);
 /* Whether this is the setting's name, its letter or one of its other names. */
 bool setting_called(const struct setting *s, const char *name);
+/* Whether its text is several, with commas between them. */
+bool setting_is_list(const struct setting *s);
 /* Set "there is no setting NAME; did you mean NEAR?", NEAR among names [n]. Returns ERR_MISSING. */
 int setting_unknown(const char *name, const char *const *names, size_t n);
 /* Append the allowed values: "0 to 1", "on or off", "fp16, fp32 or bf16". */

@@ -1,10 +1,12 @@
 #include "model/base/settings_file.h"
 
 #include "model/base/err.h"
+#include "model/base/file_show.h"
 #include "model/base/mem.h"
 #include "model/base/yaml_pairs.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* Copies that are read into, and that replace the originals only if the whole text is valid. */
 struct reading {
@@ -23,6 +25,47 @@ void settings_report_left_out(const struct settings_text *from, const char *plac
     from->left_out(err_text());
 }
 
+/* A heading over settings, in a table without sections. */
+static int refuse_heading(const char *name)
+{
+    char shown[80];
+    return err_set(ERR_FORMAT,
+                   "%s: there are no sections here: write its settings without it, each at the "
+                   "beginning of a line",
+                   file_show(shown, sizeof shown, name));
+}
+
+static bool is_group(const struct settings_table *t, const char *name)
+{
+    for (int i = 0; i < t->n; i++)
+        if (strcasecmp(t->rows[i].group, name) == 0)
+            return true;
+    return false;
+}
+
+/* A list of a name that is no setting is read, for the error to say that. */
+static bool takes_list(void *user, const char *name)
+{
+    const struct reading *r = user;
+    const struct setting *row = settings_table_find(r->store.table, name);
+    return row == NULL || setting_is_list(row);
+}
+
+/* What is neither a value nor a list that may be. */
+static int refuse_value(void *user, const char *name, bool list)
+{
+    const struct reading *r = user;
+    const struct setting *row = settings_table_find(r->store.table, name);
+    if (row == NULL)
+        return refuse_heading(name);
+    if (row->json && !list)
+        return err_set(ERR_FORMAT, "%s: write the JSON in quotes, as %s: '{...}'", row->name,
+                       row->name);
+    return err_set(ERR_FORMAT, "%s: expected one value, not a %s: write %s: %s", row->name,
+                   list ? "list" : "mapping", row->name,
+                   row->argument == NULL ? "VALUE" : row->argument);
+}
+
 /* The row of a pair. 0 with *row NULL: a section's heading without settings. */
 static int find_pair(const struct settings_table *t, const struct yaml_pair *p,
                      const struct setting **row)
@@ -38,6 +81,8 @@ static int find_pair(const struct settings_table *t, const struct yaml_pair *p,
     mem_free(key);
     if (rc != 0 && alone && heading)
         return err_set(ERR_FORMAT, "%s is a section: its settings stand under it", p->name);
+    if (rc != 0 && !t->sections && p->text == NULL && is_group(t, p->name))
+        return refuse_heading(p->name);
     return rc;
 }
 
@@ -108,8 +153,11 @@ static int read_values(struct reading *r, const struct settings_store *s, const 
     int rc = all ? 0 : ERR_NOMEM;
     if (rc == 0 && (rc = settings_table_copy(t, r->values, values)) == 0)
         rc = settings_store_copy(&r->store, s);
-    const struct yaml_shape shape = {
-        .sections = t->sections, .lists = t->sections, .item = t->item};
+    const struct yaml_shape shape = {.sections = t->sections,
+                                     .lists = t->sections,
+                                     .list = t->sections ? NULL : takes_list,
+                                     .refuse = t->sections ? NULL : refuse_value,
+                                     .item = t->item};
     if (rc == 0)
         rc = yaml_read_pairs(from->label, from->text, from->n, shape, take_pair, r);
     for (int i = 0; i < t->n && rc == 0; i++)

@@ -64,13 +64,23 @@ static int next_event(struct reading *r, yaml_event_t *e)
     return is_cut_text(e) ? refuse_event(r, e, "a NUL in a text") : 0;
 }
 
-static int refuse_value(struct reading *r, const yaml_event_t *key)
+static int refuse_value(struct reading *r, const yaml_event_t *key, bool list)
 {
-    char name[80];
-    file_show(name, sizeof name, (const char *)key->data.scalar.value);
-    return err_set(ERR_FORMAT, "%s: %s: expected one value, not %s",
-                   line_place(r, key->start_mark.line), name,
-                   r->shape.lists ? "a mapping" : "a list or a mapping");
+    char shown[80];
+    const char *name = (const char *)key->data.scalar.value;
+    if (r->shape.refuse != NULL) {
+        r->shape.refuse(r->user, name, list);
+        return err_wrap("%s", line_place(r, key->start_mark.line));
+    }
+    return err_set(ERR_FORMAT, "%s: %s: expected one value, not a %s",
+                   line_place(r, key->start_mark.line), file_show(shown, sizeof shown, name),
+                   list ? "list" : "mapping");
+}
+
+static bool takes_list(const struct reading *r, const yaml_event_t *key)
+{
+    return r->shape.lists ||
+           (r->shape.list != NULL && r->shape.list(r->user, (const char *)key->data.scalar.value));
 }
 
 /* "~", null or nothing at all. */
@@ -90,10 +100,10 @@ static int take_pair(struct reading *r, const yaml_event_t *key, const char *tex
     return r->take(r->user, &p) == 0 ? 0 : err_wrap("%s", p.place);
 }
 
-/* Append an item of a list, with its own commas and backslashes escaped. */
-static int add_item(struct buf *out, const char *text)
+/* Append item i of a list, with its own commas and backslashes escaped. */
+static int add_item(struct buf *out, size_t i, const char *text)
 {
-    int rc = out->n > 0 ? buf_char(out, ',') : 0;
+    int rc = i > 0 ? buf_char(out, ',') : 0;
     for (; rc == 0 && *text != '\0'; text++) {
         if (*text == ',' || *text == '\\')
             rc = buf_char(out, '\\');
@@ -147,7 +157,7 @@ static int read_field(struct reading *r, const struct yaml_item *item, const yam
 
 /* Read an item that is a mapping, up to its end. */
 static int read_item(struct reading *r, const struct yaml_item *item, const yaml_event_t *begin,
-                     struct buf *joined)
+                     struct buf *joined, size_t i)
 {
     char *values[YAML_ITEM_KEYS] = {NULL};
     struct buf text = {0};
@@ -163,7 +173,7 @@ static int read_item(struct reading *r, const struct yaml_item *item, const yaml
     if (rc == 0 && (rc = item->write(&text, (const char *const *)values)) != 0)
         rc = err_wrap("%s line %zu", r->label, begin->start_mark.line + 1);
     if (rc == 0)
-        rc = add_item(joined, buf_text(&text));
+        rc = add_item(joined, i, buf_text(&text));
     for (int k = 0; k < YAML_ITEM_KEYS; k++)
         mem_free(values[k]);
     buf_release(&text);
@@ -179,16 +189,17 @@ static int read_list(struct reading *r, const yaml_event_t *key)
                                           : r->shape.item(r->section == NULL ? "" : r->section,
                                                           (const char *)key->data.scalar.value);
     int rc = 0;
-    for (bool end = false; rc == 0 && !end;) {
+    bool end = false;
+    for (size_t i = 0; rc == 0 && !end; i++) {
         yaml_event_t item = {0};
         rc = next_event(r, &item);
         end = item.type == YAML_SEQUENCE_END_EVENT;
         if (rc == 0 && item.type == YAML_MAPPING_START_EVENT)
-            rc = read_item(r, mapping, &item, &joined);
+            rc = read_item(r, mapping, &item, &joined, i);
         else if (rc == 0 && !end && item.type != YAML_SCALAR_EVENT)
             rc = refuse_event(r, &item, "expected single values in the list");
         else if (rc == 0 && !end)
-            rc = add_item(&joined, (const char *)item.data.scalar.value);
+            rc = add_item(&joined, i, (const char *)item.data.scalar.value);
         yaml_event_delete(&item);
     }
     if (rc == 0)
@@ -207,7 +218,7 @@ static int read_value(struct reading *r, const yaml_event_t *key)
     if (rc == 0 && value.type == YAML_SCALAR_EVENT) {
         rc = take_pair(r, key,
                        is_null_scalar(&value) ? NULL : (const char *)value.data.scalar.value);
-    } else if (rc == 0 && value.type == YAML_SEQUENCE_START_EVENT && r->shape.lists) {
+    } else if (rc == 0 && value.type == YAML_SEQUENCE_START_EVENT && takes_list(r, key)) {
         rc = read_list(r, key);
     } else if (rc == 0 && value.type == YAML_MAPPING_START_EVENT && r->shape.sections &&
                r->section == NULL) {
@@ -215,7 +226,7 @@ static int read_value(struct reading *r, const yaml_event_t *key)
         rc = read_mapping(r);
         r->section = NULL;
     } else if (rc == 0) {
-        rc = refuse_value(r, key);
+        rc = refuse_value(r, key, value.type == YAML_SEQUENCE_START_EVENT);
     }
     yaml_event_delete(&value);
     return rc;

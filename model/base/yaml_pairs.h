@@ -28,12 +28,17 @@ enum { YAML_ITEM_KEYS = 8 };
 
 struct yaml_shape {
     bool sections, lists; /* what is allowed besides "name: value" */
+    /* Without `lists`: whether this name's value may be one. NULL: none may. */
+    bool (*list)(void *user, const char *name);
+    /* Set the error of a list, or of a mapping, that this name's value may not be. NULL: a general
+     * one. */
+    int (*refuse)(void *user, const char *name, bool list);
     /* The mappings allowed in a setting's list; NULL: none, and as a field, in no list. */
     const struct yaml_item *(*item)(const char *section, const char *name);
 };
 /*
- * Call take for each pair in order; an error from it ends the reading. Every error begins with
- * "LABEL line N: ". A text without a mapping has no pairs.
+ * Call take for each pair in order, with user as list and refuse have it; an error from it ends the
+ * reading. Every error begins with "LABEL line N: ". A text without a mapping has no pairs.
  */
 int yaml_read_pairs(const char *label, const char *text, size_t n, struct yaml_shape shape,
                     int (*take)(void *user, const struct yaml_pair *p), void *user);

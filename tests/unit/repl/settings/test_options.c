@@ -276,6 +276,12 @@ static void yaml_is_read(void **state)
     assert_true(o->settings.talk.keep);
     assert_ok(yaml(o, ORIGIN_MODEL, "top_p: 0.9\n"));
     assert_value(o, "top_p", "0.9");
+    /* Several texts may be a list, each as it is. */
+    assert_ok(yaml(o, ORIGIN_USER_FILE, "stop:\n  - \"a,\"\n  - 'b\\n'\nlogit_bias: [\"5:-1\"]\n"));
+    assert_string_equal(o->settings.generate.stop, "a\\,,b\\\\n");
+    assert_string_equal(o->settings.sampler.logit_bias, "5:-1");
+    assert_ok(yaml(o, ORIGIN_USER_FILE, "stop: []\n"));
+    assert_string_equal(o->settings.generate.stop, "");
 }
 
 static void bad_yaml_changes_nothing(void **state)
@@ -285,8 +291,20 @@ static void bad_yaml_changes_nothing(void **state)
         {"top_p: 0.5\ntopk: 1\n", "settings.yaml line 2: there is no setting topk; did you mean"},
         {"top_p: 0.5\n\ntop_k: many\n", "settings.yaml line 3: top_k must be a whole"},
         {"top_p: 0.5\ntop_p: 0.6\n", "line 2: top_p is given twice"},
-        {"top_p: 0.5\nstop: [a, b]\n", "line 2: stop: expected one value, not a list"},
-        {"top_p: 0.5\nstop: {a: b}\n", "line 2: stop: expected one value"},
+        {"top_p: 0.5\ntop_k: [1, 2]\n",
+         "line 2: top_k: expected one value, not a list: write top_k: N"},
+        {"top_p: 0.5\nstop: {a: b}\n",
+         "line 2: stop: expected one value, not a mapping: write stop: TEXT,..."},
+        {"top_p: 0.5\nkeep:\n  on: 1\n",
+         "line 2: keep: expected one value, not a mapping: write keep: VALUE"},
+        {"grammar: {\"type\": \"object\"}\n", "line 1: grammar: write the JSON in quotes"},
+        {"top_p: 0.5\nsampling:\n  top_k: 3\n",
+         "line 2: sampling: there are no sections here: write its settings without it, each at the "
+         "beginning of a line"},
+        {"top_p: 0.5\nSampling:\ntop_k: 3\n", "line 2: Sampling: there are no sections here"},
+        {"top_p: 0.5\nstopp: [a, b]\n", "line 2: there is no setting stopp; did you mean stop?"},
+        {"top_p: 0.5\nstop: [\"\", b]\n", "line 2: stop: empty word in \",b\""},
+        {"top_p: 0.5\nstop: [a, [b]]\n", "line 2: expected single values in the list"},
         {"- a\n", "line 1: expected settings as"},
         {"hello\n", "line 1: expected settings as"},
         {"top_p: \"0.5\n", "settings.yaml line"},

@@ -101,7 +101,7 @@ static void show_left_out(const struct prepare_report *p)
 static void show_empty_parts(const struct prepare_report *p)
 {
     char text[400];
-    const uint64_t documents = p->documents - p->duplicates;
+    const uint64_t documents = p->documents - p->duplicates - p->short_ones;
     for (int i = 0; i < p->n_parts; i++)
         if (p->parts[i].documents == 0) {
             snprintf(text, sizeof text,

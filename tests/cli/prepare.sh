@@ -10,7 +10,7 @@ mkdir texts
 printf 'One day.\n<|endoftext|>\nA second, longer text.\n<|endoftext|>\nONE DAY!' >texts/a.txt
 printf '{"text": "Third."}\n' >texts/b.jsonl
 said=$(prepare texts out duplicates=exact min_length=7)
-is "what was read" "3 documents, 38 bytes of text" "$(field read "$said" | cut -d , -f 1,2)"
+is "what was read, with what is left out" "4 documents, 44 bytes of text" "$(field read "$said" | cut -d , -f 1,2)"
 is "what was left out" "1 too short, 1 repeated" "$(field 'left out' "$said")"
 is "what was written" "out: 2 documents, 32 tokens" "$(field wrote "$said")"
 is "nothing else stays" "out.bin out.idx texts" "$(ls | paste -sd ' ')"
@@ -229,7 +229,11 @@ said=$("$PRATTLE" data prepare two.pkl two.pkl once duplicates=exact min_length=
 is "repeated ones are left out" "2 repeated" "$(field 'left out' "$said")"
 is "  so are short ones, by their tokens" "4 too short" "$("$PRATTLE" data prepare two.pkl two.pkl none min_length=2 --model $MODEL 2>&1 | sed -n 's/.*all doc.* min_length/4 too short/p')"
 printf '\200\2](]K\ta](K\tK\te](K\1K\1K\1ee.' >three.pkl
-is "  and no others" "1 too short" "$(field 'left out' "$("$PRATTLE" data prepare three.pkl longer min_length=2 --model $MODEL 2>&1)")"
+said=$("$PRATTLE" data prepare three.pkl longer min_length=2 --model $MODEL 2>&1)
+is "  and no others" "1 too short" "$(field 'left out' "$said")"
+is "  which were read as well" "$(field read "$("$PRATTLE" data prepare three.pkl shorter shuffle=on --model $MODEL 2>&1)")" "$(field read "$said")"
+has "  but are not what a split has too little of" "uneven-validation has no document: 2 are too few for these shares" \
+    "$("$PRATTLE" data prepare three.pkl uneven min_length=2 split=0.9,0.1 --model $MODEL 2>&1)"
 mkdir as
 for form in nanogpt:longer.bin llmc:longer.bin tfrecord:longer.tfrecord; do
     "$PRATTLE" data convert longer as/${form#*:} format=${form%:*} --force --model $MODEL >said 2>&1

@@ -111,6 +111,7 @@ static int end_document(struct worker *w)
     int rc;
     if (w->bytes == 0 || w->length < w->intake->min_length) {
         w->at.now.short_ones += w->bytes > 0;
+        w->at.now.text_bytes += w->bytes;
         rc = store_drop(w->store);
     } else {
         w->at.now.text_bytes += w->bytes;

@@ -116,7 +116,7 @@ static int make_key(char key[SHA256_HEX], const struct preparation *p)
     int rc = sha256_init(&h);
     if (rc != 0)
         return rc;
-    snprintf(numbers, sizeof numbers, "prepared 3: %d %d", c->min_length, c->duplicates);
+    snprintf(numbers, sizeof numbers, "prepared 4: %d %d", c->min_length, c->duplicates);
     tokenizer_hash_text(&h, numbers);
     tokenizer_hash_text(&h, c->field);
     tokenizer_hash_text(&h, c->separator);
@@ -360,7 +360,7 @@ static int deal_outputs(struct preparation *p, const double *shares)
     for (int i = 0; i < d.n_parts; i++)
         d.outputs[i] = &p->outputs[i];
     int rc = deal_run(&d, &p->report->duplicates);
-    p->report->documents = p->store.n;
+    p->report->documents = p->store.n + p->place.now.short_ones;
     *(p->from_tokens ? &p->report->tokens : &p->report->text_bytes) = p->place.now.text_bytes;
     p->report->short_ones = p->place.now.short_ones;
     return rc == 0 ? commit_outputs(p) : rc;

@@ -14,7 +14,7 @@
 
 struct prepare_report {
     enum output_format format;
-    uint64_t documents, text_bytes;  /* read, without those too short */
+    uint64_t documents, text_bytes;  /* read, with those left out */
     uint64_t tokens;                 /* the same where IN has tokens, without end-of-text tokens */
     uint64_t short_ones, duplicates; /* left out */
     int n_parts;

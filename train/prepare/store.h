@@ -16,7 +16,8 @@
 struct store_count {
     uint64_t documents, bytes; /* bytes: of the data */
     uint64_t short_ones;       /* documents left out so far because they were too short */
-    uint64_t text_bytes;       /* of the documents; where they were tokens: tokens */
+    uint64_t text_bytes;       /* of the documents and the short ones; where they were tokens:
+                                  tokens */
     uint64_t texts;            /* known of the files that were begun; below 2^63 */
 };
 

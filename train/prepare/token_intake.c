@@ -48,8 +48,10 @@ static int end_document(struct worker *w)
 {
     struct store_count *now = &w->place->now;
     w->place->chunks++;
-    if (w->length < w->intake->min_length || !w->something) {
-        now->short_ones += w->length < w->intake->min_length;
+    const bool is_short = w->length < w->intake->min_length;
+    if (is_short || !w->something) {
+        now->short_ones += is_short;
+        now->text_bytes += is_short ? w->length : 0;
         return store_drop(w->store);
     }
     now->text_bytes += w->length;

@@ -75,6 +75,12 @@ for way in "" "--penalty-alpha 0.6 --top-k 4"; do
     is "what slides says so, once: $way" "prattle: context full: continuing from the newest 128 of 256 tokens" \
         "$("$PRATTLE" $MODEL $S -n 400 --on-full slide $way -p x 2>&1 >/dev/null)"
 done
+# Beams draw nothing and filter nothing, as :help num_beams says; what changes logits holds.
+beams() { "$PRATTLE" $MODEL -n 8 --num-beams 3 -p x "$@" --raw | tr -d '\0' | od -c; }
+is "beams do not use what draws and filters" "$(beams)" \
+    "$(beams --temperature 3 --draw 5 --top-k 1 --top-p 0.1 --min-p 0.5 --typical-p 0.5 --mirostat 2 --xtc-probability 1)"
+n=$((n + 1)) first=$(beams) other=$(beams --repetition-penalty 5 --logit-bias 65:50)
+[ "$first" != "$other" ] && echo "ok $n - but what changes logits" || { bad=1; echo "not ok $n - but what changes logits"; }
 # 256 tokens predict one more, behind a prompt of one. What the context ended is said once.
 full="prattle: context full: an answer ended at the model's 256 tokens; set on_full to slide to continue"
 for way in "" "--device-loop off" "--greedy" "--num-beams 3" "--penalty-alpha 0.6 --top-k 4"; do

@@ -24,6 +24,8 @@ measured() { "$PRATTLE" eval "$@" --model $MODEL 2>/dev/null | sed -n 2p; }
 has "eval: as text" "over 41 tokens in 2 documents" "$(measured chat.jsonl)"
 has "as tokens, which the definition says" "over 16 tokens in 2 documents, special tokens in the text read as such" \
     "$(measured chat.jsonl --special on)"
+is "and its record" 1 "$("$PRATTLE" eval chat.jsonl --special on --json --model $MODEL 2>/dev/null | grep -c '"settings": *{[^}]*"special": *true')"
+is "  which has nothing of it elsewhere" 0 "$("$PRATTLE" eval chat.jsonl --json --model $MODEL 2>/dev/null | grep -c special)"
 has "eval ptb" "one stream of 9 tokens as they are, special tokens in the text read as such" "$(measured ptb plain.txt --detokenize off --special on)"
 has "not of each evaluation" "eval lambada does not take --special" "$("$PRATTLE" eval lambada chat.jsonl --special on --model $MODEL 2>&1)"
 

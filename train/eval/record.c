@@ -94,9 +94,10 @@ static json_t *figures_value(const struct eval_result *r)
 static json_t *config_value(const char *name, const struct eval_config *c)
 {
     const bool strides = strcmp(name, "text") != 0;
-    return json_pack("{s:i, s:o*, s:i, s:I, s:b, s:b}", "seq_length", c->seq_length, "overlap",
-                     strides ? json_integer(c->overlap) : NULL, "last_n", c->last_n, "limit",
-                     (json_int_t)c->limit, "detokenize", c->detokenize, "strict", c->strict);
+    return json_pack("{s:i, s:o*, s:i, s:I, s:b, s:b, s:o*}", "seq_length", c->seq_length,
+                     "overlap", strides ? json_integer(c->overlap) : NULL, "last_n", c->last_n,
+                     "limit", (json_int_t)c->limit, "detokenize", c->detokenize, "strict",
+                     c->strict, "special", c->special ? json_true() : NULL);
 }
 
 static json_t *date_value(void)

@@ -86,5 +86,11 @@ for word in ranks=0 ranks=-1 ranks=nan ranks= link=0 link=-1 link=x latency=-1 l
     is "$word is refused" 1 "$(plan ranks=2 link=1 $word | grep -c "${word%%=*} must be ")"
 done
 has "link=auto is between two processes" "link is auto, which is measured between two processes" "$(plan ranks=4 link=auto)"
+# A run of these would have smaller micro-batches too, unless their size is named.
+out=$("$PRATTLE" train init=random:gpt2-test data=generated --plan --threads 1 ranks=4 link=1 gflops=100 stream=40 rank_memory=8 2>&1)
+has "micro-batches follow" "as replicas: replicas=4 zero=0 gradient_blocks=4" "$out"
+is "too many are told of fewer, and of a larger step" \
+    "a step of 1 micro-batch and 6 layers is not divided among 43 processes: ranks=42, or global_batch_size=43" \
+    "$(plan ranks=43 link=1 gflops=100 stream=40 rank_memory=8 global_batch_size=1 micro_batch_size=1 | grep divided)"
 has "more than there are layers and windows" "is not divided among 65536 processes" "$(plan ranks=65536 link=1 $given)"
 finish

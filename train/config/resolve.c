@@ -119,17 +119,6 @@ static int common_divisor(int64_t accumulation, int blocks)
     return blocks;
 }
 
-/* Micro-batches of the size that nobody named are as small as gradient_blocks has them: the results
- * are the same bits. */
-static void fit_micro_batches(struct run_config *c)
-{
-    struct training_section *t = &c->training;
-    if (!run_config_batches_follow(c) || t->global_batch_size % t->gradient_blocks != 0)
-        return;
-    t->micro_batch_size = run_config_micro_for(c, t->gradient_blocks);
-    t->gradient_accumulation = t->global_batch_size / t->micro_batch_size;
-}
-
 static int refuse_blocks(const struct run_config *c)
 {
     const struct training_section *t = &c->training;
@@ -193,7 +182,7 @@ static int resolve_batches(struct run_config *c)
     t->global_batch_size = (int)(micro * accumulation);
     if (settings_store_origin(&c->store, RUN_ROW(training.gradient_blocks)) == ORIGIN_PRESET)
         t->gradient_blocks = common_divisor(accumulation, t->gradient_blocks);
-    fit_micro_batches(c);
+    run_config_fit_batches(c);
     if (t->gradient_accumulation % t->gradient_blocks != 0)
         return refuse_blocks(c);
     return 0;

@@ -178,6 +178,15 @@ bool run_config_batches_follow(const struct run_config *c)
            accumulation <= ORIGIN_PRESET;
 }
 
+void run_config_fit_batches(struct run_config *c)
+{
+    struct training_section *t = &c->training;
+    if (!run_config_batches_follow(c) || t->global_batch_size % t->gradient_blocks != 0)
+        return;
+    t->micro_batch_size = run_config_micro_for(c, t->gradient_blocks);
+    t->gradient_accumulation = t->global_batch_size / t->micro_batch_size;
+}
+
 int run_config_micro_for(const struct run_config *c, int blocks)
 {
     int micro = c->training.micro_batch_size;

@@ -10,7 +10,11 @@ int run_config_resolve_processes(struct run_config *c, const struct config *shap
 /* Whether neither the size nor the number of micro-batches was named by the user: the size then
  * follows from global_batch_size and gradient_blocks. */
 bool run_config_batches_follow(const struct run_config *c);
-/* The largest micro-batch, up to c's, in which each of so many blocks of c's step has whole ones. */
+/* Micro-batches of the size that nobody named become as small as c's gradient_blocks have them: the
+ * results are the same bits. */
+void run_config_fit_batches(struct run_config *c);
+/* The largest micro-batch, up to c's, in which each of so many blocks of c's step has whole ones.
+ */
 int run_config_micro_for(const struct run_config *c, int blocks);
 
 enum { BATCHES_TEXT = 80 };

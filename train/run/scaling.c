@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "train/config/devices.h"
 #include "train/config/moments.h"
+#include "train/config/resolve_processes.h"
 #include "train/optim/optimizer_config.h"
 #include "train/parallel/division.h"
 #include "train/parallel/reduce_scatter.h"
@@ -33,13 +34,28 @@ static bool is_phased(const struct run_config *c, const struct scaling_layout *l
 
 int scaling_blocks(const struct run_config *c, int replicas)
 {
-    const int micro = c->training.gradient_accumulation;
-    for (int n = c->training.gradient_blocks; n <= micro; n++)
-        if (n >= replicas && micro % n == 0)
+    const struct training_section *t = &c->training;
+    const int units =
+        run_config_batches_follow(c) ? t->global_batch_size : t->gradient_accumulation;
+    const int first = t->gradient_blocks > replicas ? t->gradient_blocks : replicas;
+    const int most = (int)RUN_ROW(training.gradient_blocks)->max;
+    for (int n = first; n <= units && n <= most; n++)
+        if (units % n == 0)
             return n;
     return 0;
 }
 
+/* The run with a layout's gradient blocks; strings are borrowed. */
+static struct run_config with_blocks(const struct run_config *c, int blocks)
+{
+    struct run_config out = *c;
+    out.training.gradient_blocks = blocks;
+    if (blocks > 0)
+        run_config_fit_batches(&out);
+    return out;
+}
+
+/* c: with its blocks. */
 static int check_layout(const struct run_config *c, const struct config *shape,
                         const struct scaling_layout *l)
 {
@@ -56,6 +72,7 @@ static int check_layout(const struct run_config *c, const struct config *shape,
 /* Where the parts of a step come from. */
 struct reckoning {
     struct scaling_work work;
+    struct run_config run; /* with the layout's blocks */
     const struct run_config *c;
     const struct cluster *k;
     const struct scaling_layout *l;
@@ -234,10 +251,11 @@ static void reckon_state(const struct reckoning *r, struct step_time *out)
 static int begin_reckoning(struct reckoning *r, const struct scaling_run *run,
                            const struct cluster *k, const struct scaling_layout *l)
 {
-    const struct run_config *c = run->c;
+    const struct run_config *c = &r->run;
     const struct config *shape = run->shape;
     const int replicas = l->over.replicas;
     size_t n = (size_t)config_params(shape);
+    r->run = with_blocks(run->c, l->blocks);
     int rc = check_layout(c, shape, l);
     if (rc == 0 && c->lora.rank > 0)
         rc = adapter_count(&n, &c->lora, shape);
@@ -245,7 +263,8 @@ static int begin_reckoning(struct reckoning *r, const struct scaling_run *run,
         return rc;
     const enum dtype dtype = c->lora.rank > 0 ? DTYPE_F32 : (enum dtype)c->training.precision;
     const struct micro_seconds micro = micro_seconds(c, shape, k->flops, is_phased(c, l));
-    *r = (struct reckoning){.work = {.c = c,
+    *r = (struct reckoning){.run = r->run,
+                            .work = {.c = c,
                                      .shape = shape,
                                      .held = run->held,
                                      .k = k,
@@ -304,14 +323,13 @@ static void write_layers(char *out, size_t n, const struct layout *l)
 
 int scaling_memory(double *out, const struct scaling_run *run, const struct scaling_layout *l)
 {
-    const struct run_config *c = run->c;
     const struct config *shape = run->shape;
-    struct run_config of_layout = *c; /* strings are borrowed */
+    struct run_config of_layout = with_blocks(run->c, l->blocks);
     struct execution_section *e = &of_layout.execution;
     char list[4 * LAYOUT_MAX_STAGES] = "none";
     struct step_config step;
     struct run_memory m;
-    int rc = check_layout(c, shape, l);
+    int rc = check_layout(&of_layout, shape, l);
     if (rc != 0)
         return rc;
     if (l->over.stages > 1)
@@ -321,8 +339,7 @@ int scaling_memory(double *out, const struct scaling_run *run, const struct scal
     e->tensor_parallel = l->over.tensor;
     e->replicas = l->over.replicas;
     e->zero = l->zero;
-    e->phased = trains_from_disk(c, l);
-    of_layout.training.gradient_blocks = l->blocks;
+    e->phased = trains_from_disk(run->c, l);
     if (run_config_replica(&of_layout) > 1) {
         run_config_step(&of_layout, shape, &step);
         return run_config_device_most(out, &of_layout, shape, &step, run->held);

@@ -23,15 +23,15 @@ int scaling_times(struct step_time *out, int n, const struct scaling_run *run,
                   const struct cluster *k, const struct scaling_layout *l);
 /* Bytes of the process that has most. */
 int scaling_memory(double *out, const struct scaling_run *run, const struct scaling_layout *l);
-/* The fewest gradient blocks of n replicas, not less than the run has; 0: it has too few
- * micro-batches for so many. */
+/* The fewest gradient blocks of n replicas, not less than the run has; 0: its step does not divide
+ * into so many. */
 int scaling_blocks(const struct run_config *c, int replicas);
 /* Append its settings as they are typed: "replicas=2 zero=1 gradient_blocks=2
  * layers_per_device=6,6 virtual_stages=2", the last ones where they are not 1; and "phased=off"
  * where the run has it on and the layout is of several processes, which do not train from disk. */
 int scaling_words(struct buf *out, const struct run_config *c, const struct scaling_layout *l);
 /* That of the least time that fits the memory; where none fits, that of the least memory.
- * ERR_RANGE: there is none for so many processes. */
+ * ERR_RANGE: there is none for so many processes, and for how many there is. */
 int scaling_best(struct scaling_layout *out, const struct scaling_run *run,
                  const struct cluster *k);
 

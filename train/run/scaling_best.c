@@ -1,6 +1,7 @@
 #include "model/base/err.h"
 #include "model/base/progress.h"
 #include "model/shard.h"
+#include "train/config/resolve_processes.h"
 #include "train/run/scaling.h"
 
 #include <math.h>
@@ -93,7 +94,7 @@ static int try_stages(struct search *s, int stages, int tensor, double alone_s)
     const double C = s->run->shape->n_embd, F = s->run->shape->n_inner,
                  head = s->run->shape->n_vocab / (4 * C + 2 * F); /* in layers */
     const int even = n / stages, left = (int)floor((n + head) / stages - head + 0.5),
-              lighter = left > 0 ? left : 0;
+              lighter = left > 0 && even > 0 ? left : 0;
     layout_init(&l.over, n, replicas);
     l.over.tensor = tensor;
     if (stages == 1)
@@ -104,15 +105,65 @@ static int try_stages(struct search *s, int stages, int tensor, double alone_s)
         if (can_be_faster(s, &l.over, alone_s))
             rc = try_chunks(s, &l);
     }
-    if (rc != 0 || lighter >= even || n - lighter < stages - 1)
+    if (rc != 0 || (even > 0 && lighter >= even))
         return rc;
     divide_layers(&l.over, stages, lighter);
     return can_be_faster(s, &l.over, alone_s) ? try_chunks(s, &l) : 0;
 }
 
-static bool is_divided(const struct search *s, int by)
+static bool is_divided(const struct run_config *c, int ranks, int by)
 {
-    return s->k->ranks % by == 0 && scaling_blocks(s->run->c, s->k->ranks / by) > 0;
+    return ranks % by == 0 && scaling_blocks(c, ranks / by) > 0;
+}
+
+/* Into how many stages and shards a replica can be divided. */
+static void find_most(int *stages, int *tensor, const struct run_config *c,
+                      const struct config *shape)
+{
+    /* An adapter is trained with the whole model in each process. */
+    const bool whole = c->lora.rank > 0,
+               in_shards = !whole && !is_muon(c) && c->logging.log_activations_every == 0 &&
+                           c->training.matmul_precision != FACTORS_BFLOAT16;
+    *stages = whole ? 1 : shape->n_layer + 1;
+    *tensor = in_shards ? shard_most(shape) : 1;
+}
+
+static bool can_divide(const struct run_config *c, const struct config *shape, int ranks)
+{
+    int most_stages, most_tensor;
+    find_most(&most_stages, &most_tensor, c, shape);
+    for (int tensor = 1; tensor <= most_tensor && tensor <= ranks; tensor++)
+        for (int n = 1; n <= most_stages && n <= ranks / tensor; n++)
+            if (is_divided(c, ranks, n * tensor))
+                return true;
+    return false;
+}
+
+/* With the next smaller number that can be, and a step for so many replicas. */
+static int refuse_ranks(const struct run_config *c, const struct config *shape, int ranks)
+{
+    const struct training_section *t = &c->training;
+    const bool follow = run_config_batches_follow(c);
+    const int units = follow ? t->global_batch_size : t->gradient_accumulation,
+              blocks = t->gradient_blocks > ranks ? t->gradient_blocks : ranks;
+    char batches[BATCHES_TEXT] = "";
+    int most_stages, most_tensor, near = ranks - 1;
+    find_most(&most_stages, &most_tensor, c, shape);
+    if ((double)near > (double)units * most_stages * most_tensor)
+        near = units * most_stages * most_tensor;
+    while (near > 1 && !can_divide(c, shape, near))
+        near--;
+    if (blocks <= RUN_ROW(training.gradient_blocks)->max)
+        run_config_batches_for(batches, c, blocks);
+    return err_set(ERR_RANGE,
+                   "a step of %d %s%s and %d layer%s is not divided among %d processes: "
+                   "ranks=%d%s%s",
+                   units, follow ? "window" : "micro-batch",
+                   units == 1 ? ""
+                   : follow   ? "s"
+                              : "es",
+                   shape->n_layer, shape->n_layer == 1 ? "" : "s", ranks, near,
+                   *batches == '\0' ? "" : ", or", batches);
 }
 
 /* Stages of shards, where neither alone comes near what so many processes could do; the best of
@@ -124,7 +175,7 @@ static int try_both(struct search *s, int most_stages, int most_tensor, double a
     s->undivided = true;
     for (int tensor = 2; tensor <= most_tensor && rc == 0; tensor++)
         for (int n = 2; n <= most_stages && n * tensor <= s->k->ranks && rc == 0; n++)
-            if (is_divided(s, n * tensor) &&
+            if (is_divided(s->run->c, s->k->ranks, n * tensor) &&
                 (s->bytes > s->k->memory || alone_s / s->k->ranks < well * s->time_s))
                 rc = try_stages(s, n, tensor, alone_s);
     s->undivided = false;
@@ -137,14 +188,10 @@ int scaling_best(struct scaling_layout *out, const struct scaling_run *run, cons
     const struct run_config *c = run->c;
     const struct config *shape = run->shape;
     struct search s = {run, k, .time_s = INFINITY, .bytes = INFINITY};
-    /* An adapter is trained with the whole model in each process. */
-    const bool whole = c->lora.rank > 0,
-               in_shards = !whole && !is_muon(c) && c->logging.log_activations_every == 0 &&
-                           c->training.matmul_precision != FACTORS_BFLOAT16;
-    const int most_stages = whole ? 1 : shape->n_layer + 1,
-              most_tensor = in_shards ? shard_most(shape) : 1;
+    int most_stages, most_tensor;
     struct scaling_layout one;
     struct step_time alone;
+    find_most(&most_stages, &most_tensor, c, shape);
     layout_init(&one.over, shape->n_layer, 1);
     one.zero = 0;
     one.blocks = c->training.gradient_blocks;
@@ -153,17 +200,13 @@ int scaling_best(struct scaling_layout *out, const struct scaling_run *run, cons
     in_memory.execution.phased = false;
     int rc = scaling_time(&alone, &(struct scaling_run){&in_memory, shape, run->held}, k, &one);
     for (int n = 1; n <= most_stages && n <= k->ranks && rc == 0; n++)
-        if (is_divided(&s, n))
+        if (is_divided(c, k->ranks, n))
             rc = try_stages(&s, n, 1, alone.compute);
     for (int n = 2; n <= most_tensor && n <= k->ranks && rc == 0; n++)
-        if (is_divided(&s, n))
+        if (is_divided(c, k->ranks, n))
             rc = try_stages(&s, 1, n, alone.compute);
     if (rc == 0)
         rc = try_both(&s, most_stages, most_tensor, alone.compute);
     *out = s.best;
-    if (rc != 0 || out->over.replicas > 0)
-        return rc;
-    return err_set(ERR_RANGE,
-                   "a step of %d micro-batches and %d layers is not divided among %d processes",
-                   c->training.gradient_accumulation, shape->n_layer, k->ranks);
+    return rc != 0 || out->over.replicas > 0 ? rc : refuse_ranks(c, shape, k->ranks);
 }

@@ -372,6 +372,42 @@ static void the_best_fits(void **state)
     run_config_release(&c);
 }
 
+/* Micro-batches that nobody named are as small as the blocks of a layout have them. */
+static void micro_batches_follow_blocks(void **state)
+{
+    struct run_config c;
+    struct config shape = shape_of(12);
+    struct scaling_layout l;
+    struct step_time all, t;
+    struct cluster k = perfect;
+    char batch[] = "global_batch_size=8", muon[] = "optimizer=muon", micro[] = "micro_batch_size=4";
+    char *words[] = {batch, muon}, *named[] = {micro};
+    (void)state;
+    assert_ok(run_config_init(&c));
+    assert_ok(run_config_words(&c, words, 2));
+    assert_ok(run_config_resolve(&c, &shape));
+    assert_int_equal(c.training.gradient_accumulation, 2);
+    assert_int_equal(scaling_blocks(&c, 5), 8);
+    assert_ok(time_of(&all, &c, &shape, &k, 1, 1, 0, 1));
+    assert_ok(time_of(&t, &c, &shape, &k, 8, 1, 0, 8));
+    assert_true(fabs(t.compute - all.compute / 8) < 1e-9 * all.compute);
+    k.ranks = 13; /* the first has the head alone */
+    assert_ok(scaling_best(&l, run_of(&c, &shape), &k));
+    assert_int_equal(l.over.stages, 13);
+    assert_int_equal(l.over.layers[0], 0);
+    k.ranks = 17;
+    assert_says(scaling_best(&l, run_of(&c, &shape), &k),
+                "a step of 8 windows and 12 layers is not divided among 17 processes: ranks=16, or "
+                "global_batch_size=17");
+    assert_ok(run_config_words(&c, named, 1));
+    assert_ok(run_config_resolve(&c, &shape));
+    assert_int_equal(scaling_blocks(&c, 5), 0);
+    assert_says(scaling_best(&l, run_of(&c, &shape), &k),
+                "a step of 2 micro-batches and 12 layers is not divided among 17 processes: "
+                "ranks=16, or global_batch_size=68");
+    run_config_release(&c);
+}
+
 /* Muon's matrices stay whole: no zero, and every replica does all that makes them orthogonal. */
 static void muon_is_not_divided(void **state)
 {
@@ -537,6 +573,7 @@ int main(void)
         cmocka_unit_test(a_message_goes_through_memory),
         cmocka_unit_test(memory_is_what_is_allocated),
         cmocka_unit_test(the_best_fits),
+        cmocka_unit_test(micro_batches_follow_blocks),
         cmocka_unit_test(muon_is_not_divided),
         cmocka_unit_test(a_layout_is_settings),
         cmocka_unit_test(several_have_all_in_memory),

@@ -66,9 +66,9 @@ is "1, 2, 4, 3, 2 and 1 stages go on with what the others began" "$(digest whole
 
 # What is refused, with what would do.
 refused() { local n=$1; shift; many "$n" refused "$@" 2>&1 </dev/null; }
-has "other layers than the model's" "layers_per_device is [2,3], 5 layers, but the model has 4: 2,2" \
+has "other layers than the model's" "layers_per_device is [2,3], 5 layers, but the model has 4: layers_per_device=2,2" \
     "$(refused 2 layers_per_device=[2,3])"
-has "  or none in the middle" "only the first device, which has the embedding and the head, can be without layers: 1,1,2" \
+has "  or none in the middle" "only the first device, which has the embedding and the head, can be without layers: layers_per_device=1,1,2" \
     "$(refused 3 layers_per_device=[2,0,2])"
 has "  or another number of processes" "layers_per_device has 2 devices, and 3 processes are not a multiple of that: layers_per_device=1,1,2" \
     "$(refused 3 layers_per_device=[2,2])"

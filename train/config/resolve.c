@@ -7,9 +7,13 @@
 #include "model/base/mem.h"
 #include "model/kernels/bf16_kernels.h"
 #include "model/kernels/product.h"
+#include "train/config/layout_advice.h"
+#include "train/config/resolve_batches.h"
 #include "train/config/resolve_processes.h"
 #include "train/config/suggest.h"
 #include "train/eval/eval.h"
+#include "train/parallel/layout.h"
+#include "train/parallel/world.h"
 #include "train/step/step_config.h"
 #include "weights/open.h"
 
@@ -98,94 +102,6 @@ int run_config_shape(const struct run_config *c, const struct config *loaded, st
     }
     buf_release(&path);
     return rc;
-}
-
-/* Of n >= 1, the one nearest to d; of two the larger. */
-static int nearest_divisor(int64_t n, int d)
-{
-    for (int away = 1;; away++) {
-        if (d + (int64_t)away <= n && n % (d + (int64_t)away) == 0)
-            return d + away;
-        if (d > away && n % (d - away) == 0)
-            return d - away;
-    }
-}
-
-/* A preset's blocks are for its own batch. */
-static int common_divisor(int64_t accumulation, int blocks)
-{
-    while (accumulation % blocks != 0)
-        blocks--;
-    return blocks;
-}
-
-static int refuse_blocks(const struct run_config *c)
-{
-    const struct training_section *t = &c->training;
-    const int blocks = t->gradient_blocks;
-    const bool follow = run_config_batches_follow(c);
-    char batches[BATCHES_TEXT], others[40];
-    run_config_batches_for(batches, c, blocks);
-    snprintf(others, sizeof others, ", or gradient_blocks=%d",
-             nearest_divisor(follow ? t->global_batch_size : t->gradient_accumulation, blocks));
-    if (settings_store_origin(&c->store, RUN_ROW(training.gradient_blocks)) == ORIGIN_CHECKPOINT)
-        *others = '\0'; /* a run keeps its blocks */
-    err_set(ERR_RANGE,
-            "gradient_blocks is %d, and a step's %d windows in micro-batches of %d do not divide "
-            "into so many blocks:%s%s",
-            blocks, t->global_batch_size, t->micro_batch_size, batches, others);
-    return RUN_BLAME(c, RUN_ROW(training.gradient_blocks), RUN_ROW(training.global_batch_size),
-                     RUN_ROW(training.micro_batch_size));
-}
-
-/* Of global_batch_size and gradient_accumulation the one given later decides; given
- * together they must agree. What an earlier call has made of them stays. */
-static int resolve_batches(struct run_config *c)
-{
-    struct training_section *t = &c->training;
-    int64_t micro = t->micro_batch_size, accumulation = t->gradient_accumulation;
-    int of_global = t->global_batch_size == 0 ? 0 : SOURCE_OF(c, training.global_batch_size);
-    int of_accumulation = accumulation == 0 ? 0 : SOURCE_OF(c, training.gradient_accumulation);
-    const bool neither = of_global == 0 && of_accumulation == 0;
-    if (neither)
-        accumulation = 1;
-    if (of_global > of_accumulation || (neither && t->global_batch_size != 0)) {
-        if (run_config_batches_follow(c))
-            micro = t->micro_batch_size = run_config_micro_for(c, 1);
-        if (t->global_batch_size % micro != 0) {
-            err_set(ERR_RANGE,
-                    "global_batch_size must be a multiple of micro_batch_size (%d), not %d",
-                    t->micro_batch_size, t->global_batch_size);
-            return RUN_BLAME(c, RUN_ROW(training.global_batch_size),
-                             RUN_ROW(training.micro_batch_size));
-        }
-        accumulation = t->global_batch_size / micro;
-    }
-    if (of_global != 0 && of_global == of_accumulation &&
-        micro * accumulation != t->global_batch_size) {
-        err_set(ERR_RANGE,
-                "micro_batch_size %d x gradient_accumulation %d is %lld windows per step, but "
-                "global_batch_size is %d: leave one of the three out",
-                t->micro_batch_size, t->gradient_accumulation, (long long)(micro * accumulation),
-                t->global_batch_size);
-        return RUN_BLAME(c, RUN_ROW(training.micro_batch_size),
-                         RUN_ROW(training.gradient_accumulation),
-                         RUN_ROW(training.global_batch_size));
-    }
-    if (micro * accumulation > INT32_MAX) {
-        err_set(ERR_RANGE, "micro_batch_size %d x gradient_accumulation %lld is too large",
-                t->micro_batch_size, (long long)accumulation);
-        return RUN_BLAME(c, RUN_ROW(training.micro_batch_size),
-                         RUN_ROW(training.gradient_accumulation));
-    }
-    t->gradient_accumulation = (int)accumulation;
-    t->global_batch_size = (int)(micro * accumulation);
-    if (settings_store_origin(&c->store, RUN_ROW(training.gradient_blocks)) == ORIGIN_PRESET)
-        t->gradient_blocks = common_divisor(accumulation, t->gradient_blocks);
-    run_config_fit_batches(c);
-    if (t->gradient_accumulation % t->gradient_blocks != 0)
-        return refuse_blocks(c);
-    return 0;
 }
 
 /* -1, and nothing else below 0, is as said elsewhere. */
@@ -281,6 +197,13 @@ static int check_eval(const struct run_config *c)
     return RUN_BLAME(c, RUN_ROW(logging.eval));
 }
 
+static bool can_be_phased(const struct run_config *c)
+{
+    const struct execution_section *e = &c->execution;
+    return c->optimizer.kind != OPTIMIZER_MUON && world_size() == 1 &&
+           e->replicas * layout_count(e->layers_per_device) * e->tensor_parallel == 1;
+}
+
 /* For a run from disk; one that leaves it may keep what it said before. */
 static int check_memory(const struct run_config *c)
 {
@@ -289,10 +212,8 @@ static int check_memory(const struct run_config *c)
         SOURCE_OF(c, execution.memory) < SOURCE_OF(c, execution.phased) ||
         settings_store_origin(&c->store, RUN_ROW(execution.memory)) == ORIGIN_CHECKPOINT)
         return 0;
-    err_set(ERR_RANGE,
-            "memory is %g GB, but phased is off, and all is in memory: phased=on, or "
-            "memory=0",
-            (double)e->memory);
+    err_set(ERR_RANGE, "memory is %g GB, but phased is off, and all is in memory: %smemory=0",
+            (double)e->memory, can_be_phased(c) ? "phased=on, or " : "");
     return RUN_BLAME(c, RUN_ROW(execution.memory), RUN_ROW(execution.phased));
 }
 
@@ -334,25 +255,27 @@ static int check_execution(const struct run_config *c, const struct config *shap
 static int check_muon(const struct run_config *c)
 {
     const struct execution_section *e = &c->execution;
+    char memory[ADVICE_TEXT], whole[ADVICE_TEXT];
     if (c->optimizer.kind != OPTIMIZER_MUON)
         return 0;
     const struct {
         bool on;
         const struct setting *row;
-        const char *text;
+        const char *text, *advice;
     } refused[] = {
-        {c->lora.rank > 0, RUN_ROW(lora.rank),
-         "muon trains whole matrices, not a LoRA adapter: optimizer=adamw, or rank=0"},
-        {e->phased, RUN_ROW(execution.phased),
-         "muon has its momentum in memory, not on disk: phased=off, or optimizer=adamw"},
-        {e->zero > 0, RUN_ROW(execution.zero),
-         "muon's matrices are not divided among replicas: zero=0, or optimizer=adamw"},
+        {c->lora.rank > 0, RUN_ROW(lora.rank), "muon trains whole matrices, not a LoRA adapter",
+         "rank=0"},
+        {e->phased, RUN_ROW(execution.phased), "muon has its momentum in memory, not on disk",
+         advise_in_memory(memory, c)},
+        {e->zero > 0, RUN_ROW(execution.zero), "muon's matrices are not divided among replicas",
+         "zero=0"},
         {e->tensor_parallel > 1, RUN_ROW(execution.tensor_parallel),
-         "muon's matrices are not divided among processes: tensor_parallel=1, or optimizer=adamw"},
+         "muon's matrices are not divided among processes", advise_whole_layers(whole, c)},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (refused[i].on) {
-            err_set(ERR_UNSUPPORTED, "%s", refused[i].text);
+            err_set(ERR_UNSUPPORTED, "%s: %s, or optimizer=adamw", refused[i].text,
+                    refused[i].advice);
             return RUN_BLAME(c, refused[i].row, RUN_ROW(optimizer.kind));
         }
     return 0;
@@ -372,8 +295,11 @@ static int check_matmul(const struct run_config *c)
         return RUN_BLAME(c, RUN_ROW(execution.matrices), RUN_ROW(training.matmul_precision));
     }
     if (e->tensor_parallel > 1) {
-        err_set(ERR_UNSUPPORTED, "sums in bfloat16's order are not divided among processes: "
-                                 "tensor_parallel=1, or matmul_precision=float32");
+        char whole[ADVICE_TEXT];
+        err_set(ERR_UNSUPPORTED,
+                "sums in bfloat16's order are not divided among processes: %s, or "
+                "matmul_precision=float32",
+                advise_whole_layers(whole, c));
         return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel), RUN_ROW(training.matmul_precision));
     }
     const struct {
@@ -493,7 +419,7 @@ static int resolve_sections(struct run_config *c, const struct config *shape, bo
     if (rc == 0)
         rc = check_eval(c);
     if (rc == 0)
-        rc = resolve_batches(c);
+        rc = run_config_resolve_batches(c);
     if (rc == 0 && here)
         rc = run_config_resolve_processes(c, shape);
     return rc != 0 ? rc : run_config_resolve_names(c);

@@ -2,72 +2,70 @@
 
 #include "model/base/err.h"
 #include "model/shard.h"
+#include "train/config/layout_advice.h"
+#include "train/config/resolve_batches.h"
 #include "train/parallel/layout.h"
 #include "train/parallel/world.h"
 #include "train/step/step_config.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-/* The number of stages nearest to `stages` that so many processes divide into. */
-static int nearest_stages(int stages, int processes, int n_layer)
+/* The layout of the last error, and which would do. */
+static int add_layout(const struct run_config *c, const struct config *shape, int stages)
 {
-    int near = 1;
-    for (int i = 1; i <= processes && i <= n_layer; i++)
-        if (processes % i == 0 && abs(i - stages) <= abs(near - stages))
-            near = i;
-    return near;
+    char said[400], near[ADVICE_TEXT];
+    snprintf(said, sizeof said, "%s", err_text());
+    return err_set(ERR_RANGE, "%s: %s", said,
+                   advise_layout(near, c, shape, stages, c->execution.tensor_parallel, false));
+}
+
+static int refuse_adapter(const struct run_config *c, int stages)
+{
+    char whole[ADVICE_TEXT];
+    err_set(ERR_RANGE,
+            "layers_per_device has %d devices, but an adapter is trained with the whole model in "
+            "each process: %s",
+            stages, advise_no_stages(whole, c));
+    return RUN_BLAME(c, RUN_ROW(execution.layers_per_device), RUN_ROW(lora.rank));
 }
 
 static int resolve_stages(const struct run_config *c, const struct config *shape,
                           struct layout *layout)
 {
     const struct execution_section *e = &c->execution;
-    const int there = world_size();
-    char near[256];
-    if (layout_read(layout, e->layers_per_device, shape->n_layer) != 0)
+    const int there = world_size(), stages = layout_count(e->layers_per_device);
+    if (stages > 1 && c->lora.rank > 0)
+        return refuse_adapter(c, stages);
+    if (layout_read(layout, e->layers_per_device, shape->n_layer) != 0) {
+        /* Of no list, any. */
+        const bool whole = c->lora.rank > 0 || e->phased;
+        add_layout(c, shape, layout->stages > 0 || whole ? stages : 2);
         return RUN_BLAME(c, RUN_ROW(execution.layers_per_device));
+    }
+    if (there > 1 && there % stages != 0) {
+        err_set(ERR_RANGE,
+                "layers_per_device has %d devices, and %d processes are not a multiple of that",
+                stages, there);
+        add_layout(c, shape, stages);
+        return RUN_BLAME(c, RUN_ROW(execution.layers_per_device));
+    }
     if (layout_divide(layout, e->virtual_stages) != 0)
         return RUN_BLAME(c, RUN_ROW(execution.virtual_stages),
                          RUN_ROW(execution.layers_per_device));
-    if (layout->stages > 1 && c->lora.rank > 0) {
-        err_set(ERR_RANGE,
-                "layers_per_device has %d devices, but an adapter is trained with the "
-                "whole model in each process: layers_per_device=none",
-                layout->stages);
-        return RUN_BLAME(c, RUN_ROW(execution.layers_per_device), RUN_ROW(lora.rank));
-    }
-    if (there == 1 || there % layout->stages == 0)
-        return 0;
-    layout_suggest(near, sizeof near, nearest_stages(layout->stages, there, shape->n_layer),
-                   shape->n_layer);
-    err_set(ERR_RANGE,
-            "layers_per_device has %d devices, and %d processes are not a multiple of that: "
-            "layers_per_device=%s",
-            layout->stages, there, near);
-    return RUN_BLAME(c, RUN_ROW(execution.layers_per_device));
-}
-
-/* The number nearest to n of ranks with whole heads that so many processes divide into. */
-static int nearest_tensor(int n, int processes, int most)
-{
-    int near = 1;
-    for (int i = 1; i <= processes && i <= most; i++)
-        if (processes % i == 0 && abs(i - n) <= abs(near - n))
-            near = i;
-    return near;
+    return 0;
 }
 
 /* What needs whole layers in a process. */
-static int refuse_beside_tensor(const struct run_config *c)
+static int check_beside_tensor(const struct run_config *c)
 {
     const struct execution_section *e = &c->execution;
     const int n = e->tensor_parallel;
     if (c->lora.rank > 0) {
+        char whole[ADVICE_TEXT];
         err_set(ERR_RANGE,
                 "tensor_parallel is %d, but an adapter is trained with the whole model in each "
-                "process: tensor_parallel=1",
-                n);
+                "process: %s",
+                n, advise_whole_layers(whole, c));
         return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel), RUN_ROW(lora.rank));
     }
     if (c->logging.log_activations_every > 0) {
@@ -82,20 +80,19 @@ static int refuse_beside_tensor(const struct run_config *c)
 }
 
 /* Processes that a whole number of pipelines, or of single stages, does not divide into. */
-static int refuse_number(const struct run_config *c, int stages, int most)
+static int refuse_number(const struct run_config *c, const struct config *shape, int stages)
 {
-    const int n = c->execution.tensor_parallel, there = world_size(),
-              near = nearest_tensor(n, there / stages, most);
+    const int n = c->execution.tensor_parallel, there = world_size();
+    char text[ADVICE_TEXT];
+    const char *near = advise_layout(text, c, shape, stages, n, true);
     if (stages == 1) {
-        err_set(ERR_RANGE,
-                "tensor_parallel is %d, and %d processes are not a multiple of that: "
-                "tensor_parallel=%d",
+        err_set(ERR_RANGE, "tensor_parallel is %d, and %d processes are not a multiple of that: %s",
                 n, there, near);
         return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel));
     }
     err_set(ERR_RANGE,
             "tensor_parallel is %d for each of %d devices of layers_per_device, and %d processes "
-            "are not a multiple of %d: tensor_parallel=%d",
+            "are not a multiple of %d: %s",
             n, stages, there, n * stages, near);
     return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel), RUN_ROW(execution.layers_per_device));
 }
@@ -105,15 +102,14 @@ static int resolve_tensor(const struct run_config *c, const struct config *shape
     const int n = c->execution.tensor_parallel, there = world_size(), most = shard_most(shape);
     if (n == 1)
         return 0;
-    int rc = refuse_beside_tensor(c);
-    if (rc != 0)
-        return rc;
     if (n > most) {
-        err_set(ERR_RANGE, "tensor_parallel must be at most the model's %s (%d), not %d",
-                most < shape->n_head ? "n_inner" : "heads", most, n);
+        char near[ADVICE_TEXT];
+        err_set(ERR_RANGE, "tensor_parallel must be at most the model's %s (%d), not %d: %s",
+                most < shape->n_head ? "n_inner" : "heads", most, n,
+                advise_layout(near, c, shape, stages, n, true));
         return RUN_BLAME(c, RUN_ROW(execution.tensor_parallel));
     }
-    return there == 1 || there % (n * stages) == 0 ? 0 : refuse_number(c, stages, most);
+    return there == 1 || there % (n * stages) == 0 ? 0 : refuse_number(c, shape, stages);
 }
 
 /* Where nothing would be in parts. */
@@ -123,13 +119,18 @@ static int check_rts_activations(const struct run_config *c, const struct config
     int recomputed;
     if (!e->rts_activations)
         return 0;
-    if (e->tensor_parallel == 1) {
-        err_set(ERR_RANGE, "rts_activations is on, but tensor_parallel is 1, and one process keeps "
-                           "all: tensor_parallel=2 or more, or rts_activations=off");
-        return RUN_BLAME(c, RUN_ROW(execution.rts_activations), RUN_ROW(execution.tensor_parallel));
-    }
     if (step_recomputed(&recomputed, e->recompute, shape->n_layer) != 0)
         return RUN_BLAME(c, RUN_ROW(execution.recompute));
+    if (e->tensor_parallel == 1) {
+        /* The processes there are may be no multiple. */
+        const bool can = world_size() == 1 && advice_has_shards(c, shape);
+        err_set(ERR_RANGE,
+                "rts_activations is on, but tensor_parallel is 1, and one process keeps all: "
+                "%s%s%srts_activations=off",
+                can ? "tensor_parallel=2 or more" : "",
+                can && recomputed == 0 ? " with recompute=all" : "", can ? ", or " : "");
+        return RUN_BLAME(c, RUN_ROW(execution.rts_activations), RUN_ROW(execution.tensor_parallel));
+    }
     if (recomputed > 0)
         return 0;
     err_set(ERR_RANGE,
@@ -140,122 +141,127 @@ static int check_rts_activations(const struct run_config *c, const struct config
 }
 
 /* The words that make a run one process. */
-static void write_alone(char *out, size_t n, const struct execution_section *e, int stages)
+static void write_alone(char *out, size_t n, const struct run_config *c, int stages)
 {
+    const struct execution_section *e = &c->execution;
+    char layers[ADVICE_TEXT], whole[ADVICE_TEXT];
     if (world_size() > 1)
         snprintf(out, n, "one process");
     else
-        snprintf(out, n, "%s%s%s%s%s", stages > 1 ? "layers_per_device=none" : "",
+        snprintf(out, n, "%s%s%s%s%s", stages > 1 ? advise_no_stages(layers, c) : "",
                  stages > 1 && e->tensor_parallel > 1 ? " " : "",
-                 e->tensor_parallel > 1 ? "tensor_parallel=1" : "",
+                 e->tensor_parallel > 1 ? advise_whole_layers(whole, c) : "",
                  e->replicas > 1 && stages * e->tensor_parallel > 1 ? " " : "",
                  e->replicas > 1 ? "replicas=1" : "");
 }
 
 /* What they have in memory is least where it is divided. */
-static int refuse_phased(const struct run_config *c, const struct layout *l)
+static int check_phased(const struct run_config *c)
 {
+    const int stages = layout_count(c->execution.layers_per_device);
     const struct execution_section *e = &c->execution;
-    char alone[80];
-    write_alone(alone, sizeof alone, e, l->stages);
-    const bool divides = e->replicas > 1 && e->zero < 2 && c->lora.rank == 0;
-    err_set(ERR_UNSUPPORTED,
-            "phased is on, but only one process trains from disk: phased=off%s, or %s",
-            divides ? " with zero=2" : "", alone);
-    if (l->stages > 1)
+    char alone[120], memory[ADVICE_TEXT];
+    if (!e->phased || (world_size() == 1 && e->replicas * stages * e->tensor_parallel == 1))
+        return 0;
+    write_alone(alone, sizeof alone, c, stages);
+    const bool divides = advice_replicas(c) > 1 && e->zero < 2 && c->lora.rank == 0;
+    err_set(ERR_UNSUPPORTED, "phased is on, but only one process trains from disk: %s%s, or %s",
+            advise_in_memory(memory, c), divides ? " with zero=2" : "", alone);
+    if (stages > 1)
         return RUN_BLAME(c, RUN_ROW(execution.phased), RUN_ROW(execution.layers_per_device));
     if (e->tensor_parallel > 1)
         return RUN_BLAME(c, RUN_ROW(execution.phased), RUN_ROW(execution.tensor_parallel));
     return RUN_BLAME(c, RUN_ROW(execution.phased), RUN_ROW(execution.replicas));
 }
 
-bool run_config_batches_follow(const struct run_config *c)
+/* One that is continued. */
+static bool keeps_blocks(const struct run_config *c)
 {
-    const struct settings_store *s = &c->store;
-    const enum origin accumulation =
-        settings_store_origin(s, RUN_ROW(training.gradient_accumulation));
-    return settings_store_origin(s, RUN_ROW(training.micro_batch_size)) <= ORIGIN_PRESET &&
-           accumulation <= ORIGIN_PRESET;
+    return settings_store_origin(&c->store, RUN_ROW(training.gradient_blocks)) == ORIGIN_CHECKPOINT;
 }
 
-void run_config_fit_batches(struct run_config *c)
+static int refuse_replicas(const struct run_config *c, int of_replica)
 {
-    struct training_section *t = &c->training;
-    if (!run_config_batches_follow(c) || t->global_batch_size % t->gradient_blocks != 0)
-        return;
-    t->micro_batch_size = run_config_micro_for(c, t->gradient_blocks);
-    t->gradient_accumulation = t->global_batch_size / t->micro_batch_size;
-}
-
-int run_config_micro_for(const struct run_config *c, int blocks)
-{
-    int micro = c->training.micro_batch_size;
-    while (c->training.global_batch_size / blocks % micro != 0)
-        micro--;
-    return micro;
-}
-
-const char *run_config_batches_for(char text[BATCHES_TEXT], const struct run_config *c, int blocks)
-{
-    const struct training_section *t = &c->training;
-    const bool follow = run_config_batches_follow(c);
-    const int64_t unit = blocks * (follow ? 1LL : t->micro_batch_size);
-    text[0] = '\0';
-    if (t->gradient_accumulation % blocks == 0 || (follow && t->global_batch_size % blocks == 0))
-        return text;
-    if (t->global_batch_size % blocks == 0) {
-        const int micro = run_config_micro_for(c, blocks);
-        snprintf(text, BATCHES_TEXT, " micro_batch_size=%d gradient_accumulation=%d", micro,
-                 t->global_batch_size / micro);
-    } else {
-        snprintf(text, BATCHES_TEXT, " global_batch_size=%lld",
-                 (long long)((t->global_batch_size / unit + 1) * unit));
-    }
-    return text;
-}
-
-int run_config_resolve_processes(struct run_config *c, const struct config *shape)
-{
-    struct execution_section *e = &c->execution;
-    const enum origin from = settings_store_origin(&c->store, RUN_ROW(execution.replicas));
-    const int there = world_size(), blocks = c->training.gradient_blocks;
-    struct layout layout;
-    int rc = resolve_stages(c, shape, &layout);
-    if (rc == 0)
-        rc = resolve_tensor(c, shape, layout.stages);
-    if (rc != 0)
-        return rc;
-    const int of_replica = layout.stages * e->tensor_parallel, replicas = there / of_replica;
-    if (there > 1 && e->replicas != replicas && from == ORIGIN_COMMAND_LINE) {
-        if (of_replica == 1)
-            err_set(ERR_RANGE, "replicas is %d, but %d processes have been started: leave it out",
-                    e->replicas, there);
-        else
-            err_set(ERR_RANGE,
-                    "replicas is %d, but %d processes have been started, %d for each replica: "
-                    "replicas=%d",
-                    e->replicas, there, of_replica, replicas);
-        return RUN_BLAME(c, RUN_ROW(execution.replicas));
-    }
-    if (there > 1)
-        e->replicas = replicas;
-    if (e->replicas > blocks) {
-        char batches[BATCHES_TEXT];
+    const struct execution_section *e = &c->execution;
+    const int blocks = c->training.gradient_blocks, there = world_size();
+    char batches[BATCHES_TEXT];
+    if (!keeps_blocks(c))
         err_set(ERR_RANGE,
                 "replicas must be at most gradient_blocks (%d), not %d: with gradient_blocks=%d%s "
                 "the results are the same for 1 to %d replicas",
                 blocks, e->replicas, e->replicas, run_config_batches_for(batches, c, e->replicas),
                 e->replicas);
-        return RUN_BLAME(c, RUN_ROW(execution.replicas), RUN_ROW(training.gradient_blocks));
-    }
-    if (e->half_partials && blocks == 1) {
+    else if (there == 1)
         err_set(ERR_RANGE,
-                "half_partials is on, but gradient_blocks is 1, and a single block is not added to "
-                "others: gradient_blocks=2 or more");
-        return RUN_BLAME(c, RUN_ROW(execution.half_partials), RUN_ROW(training.gradient_blocks));
+                "replicas must be at most gradient_blocks (%d), which a run keeps, not %d: "
+                "replicas=%d",
+                blocks, e->replicas, blocks);
+    else
+        err_set(ERR_RANGE,
+                "replicas must be at most gradient_blocks (%d), which a run keeps, not %d: start "
+                "%d process%s or fewer",
+                blocks, e->replicas, blocks * of_replica, blocks * of_replica == 1 ? "" : "es");
+    return RUN_BLAME(c, RUN_ROW(execution.replicas), RUN_ROW(training.gradient_blocks));
+}
+
+/* The replicas of the processes there are, of so many each. */
+static int count_replicas(struct run_config *c, int of_replica)
+{
+    struct execution_section *e = &c->execution;
+    const enum origin from = settings_store_origin(&c->store, RUN_ROW(execution.replicas));
+    const int there = world_size(), replicas = there / of_replica;
+    if (there > 1 && e->replicas != replicas && from == ORIGIN_COMMAND_LINE) {
+        char batches[BATCHES_TEXT], blocks[BATCHES_TEXT + 40] = "";
+        if (replicas > c->training.gradient_blocks && !keeps_blocks(c))
+            snprintf(blocks, sizeof blocks, ", with gradient_blocks=%d%s", replicas,
+                     run_config_batches_for(batches, c, replicas));
+        if (of_replica == 1)
+            err_set(ERR_RANGE, "replicas is %d, but %d processes have been started: leave it out%s",
+                    e->replicas, there, blocks);
+        else
+            err_set(ERR_RANGE,
+                    "replicas is %d, but %d processes have been started, %d for each replica: "
+                    "replicas=%d%s",
+                    e->replicas, there, of_replica, replicas, blocks);
+        return RUN_BLAME(c, RUN_ROW(execution.replicas));
     }
-    if (e->phased && e->replicas * of_replica > 1)
-        return refuse_phased(c, &layout);
+    if (there > 1)
+        e->replicas = replicas;
+    return e->replicas > c->training.gradient_blocks ? refuse_replicas(c, of_replica) : 0;
+}
+
+static int refuse_half_partials(const struct run_config *c)
+{
+    char batches[BATCHES_TEXT], blocks[BATCHES_TEXT + 40] = "";
+    run_config_batches_for(batches, c, 2);
+    if (!keeps_blocks(c))
+        snprintf(blocks, sizeof blocks, "gradient_blocks=2%s%s, or ",
+                 *batches == '\0' ? " or more" : "", batches);
+    err_set(ERR_RANGE,
+            "half_partials is on, but gradient_blocks is 1, and a single block is not added to "
+            "others: %shalf_partials=off",
+            blocks);
+    return RUN_BLAME(c, RUN_ROW(execution.half_partials), RUN_ROW(training.gradient_blocks));
+}
+
+int run_config_resolve_processes(struct run_config *c, const struct config *shape)
+{
+    struct execution_section *e = &c->execution;
+    struct layout layout;
+    int rc = check_phased(c);
+    if (rc == 0 && e->tensor_parallel > 1)
+        rc = check_beside_tensor(c);
+    if (rc == 0)
+        rc = resolve_stages(c, shape, &layout);
+    if (rc == 0)
+        rc = resolve_tensor(c, shape, layout.stages);
+    if (rc != 0)
+        return rc;
+    const int of_replica = layout.stages * e->tensor_parallel;
+    if ((rc = count_replicas(c, of_replica)) != 0)
+        return rc;
+    if (e->half_partials && c->training.gradient_blocks == 1)
+        return refuse_half_partials(c);
     if (e->zero > 0 && c->lora.rank > 0) {
         err_set(ERR_RANGE, "zero is %d, but an adapter's optimizer is not divided: zero=0",
                 e->zero);

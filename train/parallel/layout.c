@@ -79,20 +79,18 @@ void layout_suggest(char *out, size_t n, int stages, int n_layer)
 /* Only the first may have the embedding and the head alone. */
 static int check_layers(const struct layout *l, const char *text)
 {
-    char near[256];
     int sum = 0;
-    layout_suggest(near, sizeof near, l->stages, l->n_layer);
     for (int i = 0; i < l->stages; i++) {
         sum += l->layers[i];
         if (i > 0 && l->layers[i] == 0)
             return err_set(ERR_RANGE,
                            "layers_per_device is %s, but only the first device, which has the "
-                           "embedding and the head, can be without layers: %s",
-                           text, near);
+                           "embedding and the head, can be without layers",
+                           text);
     }
     if (sum != l->n_layer)
-        return err_set(ERR_RANGE, "layers_per_device is %s, %d layers, but the model has %d: %s",
-                       text, sum, l->n_layer, near);
+        return err_set(ERR_RANGE, "layers_per_device is %s, %d layer%s, but the model has %d", text,
+                       sum, sum == 1 ? "" : "s", l->n_layer);
     return 0;
 }
 
@@ -104,14 +102,10 @@ int layout_read(struct layout *l, const char *text, int n_layer)
         return 0;
     file_show(shown, sizeof shown, text);
     l->stages = read_list(text, l->layers, LAYOUT_MAX_STAGES);
-    if (l->stages < 1) {
-        char near[256];
-        layout_suggest(near, sizeof near, 2, n_layer);
+    if (l->stages < 1)
         return err_set(
             ERR_RANGE,
-            "layers_per_device must be none or a list of the layers of each device as %s, not %s",
-            near, shown);
-    }
+            "layers_per_device must be none or a list of the layers of each device, not %s", shown);
     return check_layers(l, shown);
 }
 

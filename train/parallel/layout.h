@@ -30,8 +30,8 @@ struct layout {
 /* The whole model in each of so many replicas, each one rank. */
 void layout_init(struct layout *l, int n_layer, int replicas);
 /*
- * The stages of layers_per_device: "", "none", or a list as "[0, 4, 4, 4]" or "4,4,4". ERR_RANGE,
- * with the nearest list that is right, where it is none or is not one of n_layer layers.
+ * The stages of layers_per_device: "", "none", or a list as "[0, 4, 4, 4]" or "4,4,4". ERR_RANGE
+ * where it is none or is not one of n_layer layers.
  */
 int layout_read(struct layout *l, const char *text, int n_layer);
 /* Divide the layers of each stage into chunks, about as many in each as in others. ERR_RANGE, with

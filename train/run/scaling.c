@@ -3,7 +3,7 @@
 #include "model/base/err.h"
 #include "train/config/devices.h"
 #include "train/config/moments.h"
-#include "train/config/resolve_processes.h"
+#include "train/config/resolve_batches.h"
 #include "train/optim/optimizer_config.h"
 #include "train/parallel/division.h"
 #include "train/parallel/reduce_scatter.h"

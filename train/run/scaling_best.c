@@ -1,7 +1,7 @@
 #include "model/base/err.h"
 #include "model/base/progress.h"
 #include "model/shard.h"
-#include "train/config/resolve_processes.h"
+#include "train/config/resolve_batches.h"
 #include "train/run/scaling.h"
 
 #include <math.h>

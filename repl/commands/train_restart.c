@@ -188,8 +188,9 @@ int restart_begin(struct restart *a, const struct run_config *c)
     a->first = run_folder_newest(a->folder, NULL);
     if (*c->execution.hosts == '\0')
         return 0;
-    if ((rc = read_good_hosts(&text, c)) == 0)
-        rc = launcher_hosts_ask(faults, &n, buf_text(&text));
+    if ((rc = read_good_hosts(&text, c)) == 0 &&
+        (rc = launcher_hosts_ask(faults, &n, buf_text(&text))) == ERR_FORMAT)
+        rc = file_wrap(c->execution.hosts);
     if (rc == 0 && n > 0 && is_elastic(c))
         rc = begin_without(a, c, buf_text(&text), faults, n);
     if (rc == 0 && n > 0 && a->size == size)

@@ -3,9 +3,10 @@
 #include "model/base/buf.h"
 #include "model/base/err.h"
 #include "model/base/file_show.h"
+#include "repl/session/hostfile_line.h"
 
+#include <ifaddrs.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *hostfile_next(const char **text, size_t *n)
@@ -21,98 +22,44 @@ const char *hostfile_next(const char **text, size_t *n)
     return NULL;
 }
 
-static const char BLANK[] = " \t";
-
-/* A word KEY=VALUE of a host's line, with blanks about the sign or not, from text on. Returns what
- * is behind it; NULL: it is none. */
-static const char *read_word(const char *text, const char **key, size_t *n, const char **value)
+static int refuse_words(const struct host_line *l)
 {
-    *key = text;
-    *n = strspn(text, "abcdefghijklmnopqrstuvwxyz_-");
-    const char *at = text + *n + strspn(text + *n, BLANK);
-    if (*n == 0 || *at++ != '=')
-        return NULL;
-    *value = at + strspn(at, BLANK);
-    if (**value == '=')
-        return NULL;
-    at = *value + strcspn(*value, BLANK);
-    return at + strspn(at, BLANK);
-}
-
-/* The words behind a host's name, up to the end of its line or a comment, put into line. */
-static const char *find_words(char line[160], const char *host, size_t n)
-{
-    snprintf(line, 160, "%.*s", (int)strcspn(host, "#\r\n"), host);
-    n = n < strlen(line) ? n : strlen(line);
-    return line + n + strspn(line + n, BLANK);
-}
-
-/* What mpirun has for slots. */
-static const char *const slot_keys[] = {"slots", "cpu", "count"};
-enum { N_SLOT_KEYS = sizeof slot_keys / sizeof *slot_keys };
-
-static bool is_one_of(const char *const *keys, size_t n_keys, const char *key, size_t n)
-{
-    for (size_t i = 0; i < n_keys; i++)
-        if (n == strlen(keys[i]) && memcmp(key, keys[i], n) == 0)
-            return true;
-    return false;
-}
-
-/* The value of slots=; NULL: there is none. */
-static const char *find_slots(char line[160], const char *host, size_t n)
-{
-    const char *key, *value, *slots = NULL;
-    size_t length;
-    for (const char *at = find_words(line, host, n); at != NULL && *at != '\0';) {
-        at = read_word(at, &key, &length, &value);
-        if (at != NULL && is_one_of(slot_keys, N_SLOT_KEYS, key, length))
-            slots = value;
-    }
-    return slots;
-}
-
-static int refuse_words(const char *host, size_t n, const char *words)
-{
-    char name[64], shown[160], other[160];
-    snprintf(name, sizeof name, "%.*s", (int)n, host);
+    char shown[160], other[160];
     return err_set(ERR_FORMAT, "%s behind %s is not understood: slots=2 is, for 2 processes there",
-                   file_show(other, sizeof other, words), file_show(shown, sizeof shown, name));
-}
-
-/* Those that mpirun has, by its slots and their most, and by the user and port of ssh. */
-static bool is_known(const char *key, size_t n)
-{
-    static const char *const others[] = {"slots-max", "slots_max", "max-slots", "max_slots",
-                                         "cpu-max",   "cpu_max",   "max-cpu",   "max_cpu",
-                                         "count-max", "count_max", "max-count", "max_count",
-                                         "username",  "user-name", "user_name", "port"};
-    return is_one_of(slot_keys, N_SLOT_KEYS, key, n) ||
-           is_one_of(others, sizeof others / sizeof *others, key, n);
-}
-
-static int check_words(const char *host, size_t n)
-{
-    char line[160];
-    const char *key, *value;
-    size_t length;
-    for (const char *at = find_words(line, host, n), *next; *at != '\0'; at = next)
-        if ((next = read_word(at, &key, &length, &value)) == NULL || !is_known(key, length))
-            return refuse_words(host, n, at);
-    return 0;
+                   file_show(other, sizeof other, l->unknown),
+                   file_show(shown, sizeof shown, l->name));
 }
 
 /* mpirun takes what is no number for -1. */
-static int check_slots(const char *host, size_t n)
+static int check_number(const struct host_line *l, enum host_key key, const char *name)
 {
-    char line[160], name[64], shown[160], *end;
-    const char *slots = find_slots(line, host, n);
-    if (slots == NULL ||
-        (strtol(slots, &end, 10) > 0 && end > slots && strchr(" \t", *end) != NULL))
+    char shown[160];
+    if (host_line_number(l, key) >= 0)
         return 0;
-    snprintf(name, sizeof name, "%.*s", (int)n, host);
-    return err_set(ERR_FORMAT, "slots of %s must be a whole number from 1 on, as in slots=2",
-                   file_show(shown, sizeof shown, name));
+    return err_set(ERR_FORMAT, "%s of %s must be a whole number from 1 on, as in %s=%s", name,
+                   file_show(shown, sizeof shown, l->name), name, key == HOST_PORT ? "22" : "2");
+}
+
+static int refuse_again(const struct host_line *l)
+{
+    char shown[160], other[40] = "= twice";
+    const int first = host_line_key_length(l->first), again = host_line_key_length(l->again);
+    if (first != again || memcmp(l->first, l->again, (size_t)first) != 0)
+        snprintf(other, sizeof other, "= and %.*s=", again, l->again);
+    return err_set(ERR_FORMAT, "%s has %.*s%s in its line: one is enough",
+                   file_show(shown, sizeof shown, l->name), first, l->first, other);
+}
+
+static int check_words(const struct host_line *l)
+{
+    if (l->unknown != NULL)
+        return refuse_words(l);
+    if (l->again != NULL)
+        return refuse_again(l);
+    int rc = check_number(l, HOST_SLOTS, "slots");
+    if (rc == 0)
+        rc = check_number(l, HOST_MAX_SLOTS, "max_slots");
+    return rc == 0 ? check_number(l, HOST_PORT, "port") : rc;
 }
 
 /* mpirun takes the end of a line as Windows has it for a word. */
@@ -124,60 +71,142 @@ static int check_end(const char *host)
                : 0;
 }
 
-/* Whether one of the lines from text up to `end` names it. */
-static bool is_named(const char *text, const char *end, const char *host, size_t n)
+/* Slots that lines of one name have from text up to `end`, one of each line without a number. */
+static long count_named(const char *text, const char *end, const struct host_line *l)
 {
-    size_t length;
-    for (const char *line; (line = hostfile_next(&text, &length)) != NULL && line < end;)
-        if (length == n && memcmp(line, host, n) == 0)
-            return true;
-    return false;
+    struct host_line other;
+    long slots = 0;
+    size_t n;
+    for (const char *line; (line = hostfile_next(&text, &n)) != NULL && line < end;)
+        if (n == strlen(l->name) && memcmp(line, l->name, n) == 0) {
+            host_line_read(&other, line, n);
+            const long number = host_line_number(&other, HOST_SLOTS);
+            slots += number > 0 ? number : 1;
+        }
+    return slots;
 }
 
 /* mpirun counts the lines of a host, unless a later one has a number. */
-static int check_again(const char *all, const char *host, size_t n)
+static int check_slots(const char *all, const char *host, const struct host_line *l)
 {
-    char line[160], name[64], shown[160];
-    if (find_slots(line, host, n) == NULL || !is_named(all, host, host, n))
+    char shown[160];
+    const long before = count_named(all, host, l), own = host_line_number(l, HOST_SLOTS),
+               most = host_line_number(l, HOST_MAX_SLOTS),
+               slots = own > 0      ? own
+                       : before > 0 ? before + 1
+                                    : 0;
+    if (own > 0 && before > 0)
+        return err_set(ERR_FORMAT, "%s has slots= in its second line: one line has all of a host",
+                       file_show(shown, sizeof shown, l->name));
+    return most == 0 || slots <= most
+               ? 0
+               : err_set(ERR_FORMAT, "max_slots of %s is %ld, less than its slots (%ld)",
+                         file_show(shown, sizeof shown, l->name), most, slots);
+}
+
+static int line_number(const char *all, const char *host)
+{
+    int n = 1;
+    for (; all < host; all++)
+        n += *all == '\n';
+    return n;
+}
+
+/* Another name of a host whose line `other` is. */
+static int refuse_alias(const char *all, const char *other, const struct host_line *l)
+{
+    char shown[160];
+    return err_set(ERR_FORMAT,
+                   "%s is the host of line %d too, and has slots=: one line has all of "
+                   "a host",
+                   file_show(shown, sizeof shown, l->name), line_number(all, other));
+}
+
+int hostfile_check_own(const char *text, enum own_host (*find)(void *arg, const char *host),
+                       void *arg)
+{
+    const char *all = text, *first = NULL;
+    char shown[160];
+    size_t n;
+    for (const char *host; (host = hostfile_next(&text, &n)) != NULL;) {
+        struct host_line l;
+        host_line_read(&l, host, n);
+        const enum own_host own = find(arg, l.name);
+        int rc = 0;
+        if (own == HOST_HIDDEN)
+            rc = err_set(ERR_FORMAT,
+                         "%s is this host, but mpirun would take it for another: name it localhost",
+                         file_show(shown, sizeof shown, l.name));
+        else if (own == HOST_OWN && first != NULL && host_line_number(&l, HOST_SLOTS) > 0)
+            rc = refuse_alias(all, first, &l);
+        if (rc != 0)
+            return err_wrap("line %d", line_number(all, host));
+        if (own == HOST_OWN && first == NULL)
+            first = host;
+    }
+    return 0;
+}
+
+static enum own_host find_own(void *arg, const char *host)
+{
+    return own_host_of_text(arg, host);
+}
+
+static int check_own(const char *text)
+{
+    struct ifaddrs *own;
+    if (getifaddrs(&own) != 0)
+        return err_errno("cannot read this host's addresses");
+    const int rc = hostfile_check_own(text, find_own, own);
+    freeifaddrs(own);
+    return rc;
+}
+
+/* red and red.lan are one to mpirun. */
+static int check_domain(const char *all, const char *host, const struct host_line *l)
+{
+    const char *text = all;
+    size_t n;
+    if (host_line_number(l, HOST_SLOTS) == 0)
         return 0;
-    snprintf(name, sizeof name, "%.*s", (int)n, host);
-    return err_set(ERR_FORMAT, "%s has slots= in its second line: one line has all of a host",
-                   file_show(shown, sizeof shown, name));
+    for (const char *line; (line = hostfile_next(&text, &n)) != NULL && line < host;)
+        if (host_is_same(line, n, l->name))
+            return refuse_alias(all, line, l);
+    return 0;
+}
+
+static int check_name(const struct host_line *l)
+{
+    char shown[160];
+    return *l->name != '-' && strchr(l->name, '=') == NULL
+               ? 0
+               : err_set(ERR_FORMAT, "%s is not a host's name",
+                         file_show(shown, sizeof shown, l->name));
 }
 
 int hostfile_check(const char *text)
 {
     const char *all = text;
-    char name[64], shown[160];
-    size_t n;
     bool any = false;
-    for (const char *host; (host = hostfile_next(&text, &n)) != NULL;) {
+    size_t n;
+    for (const char *host; (host = hostfile_next(&text, &n)) != NULL; any = true) {
+        struct host_line l;
+        host_line_read(&l, host, n);
         int rc = check_end(host);
-        any = true;
         if (rc == 0)
-            rc = check_words(host, n);
+            rc = check_name(&l);
         if (rc == 0)
-            rc = check_slots(host, n);
+            rc = check_words(&l);
         if (rc == 0)
-            rc = check_again(all, host, n);
+            rc = check_slots(all, host, &l);
+        if (rc == 0)
+            rc = check_domain(all, host, &l);
         if (rc != 0)
-            return rc;
-        if (*host != '-' && memchr(host, '=', n) == NULL)
-            continue;
-        snprintf(name, sizeof name, "%.*s", (int)n, host);
-        return err_set(ERR_FORMAT, "%s is not a host's name", file_show(shown, sizeof shown, name));
+            return err_wrap("line %d", line_number(all, host));
     }
-    return any ? 0
+    return any ? check_own(all)
                : err_set(ERR_FORMAT,
                          "no host is named: a line for each, such as localhost slots=2");
-}
-
-bool hostfile_is_same(const char *a, size_t n, const char *b)
-{
-    const size_t short_a = strcspn(a, ".") < n ? strcspn(a, ".") : n, short_b = strcspn(b, ".");
-    return n == strlen(b) ? memcmp(a, b, n) == 0
-                          : short_a == short_b && memcmp(a, b, short_a) == 0 &&
-                                (short_a == n || b[short_b] == '\0');
 }
 
 bool hostfile_has_many(const char *text)
@@ -197,7 +226,7 @@ int hostfile_without(struct buf *out, const char *text, const char *const *names
     for (const char *host; rc == 0 && (host = hostfile_next(&text, &length)) != NULL;) {
         bool named = false;
         for (int i = 0; i < n && !named; i++)
-            named = hostfile_is_same(host, length, names[i]);
+            named = host_is_same(host, length, names[i]);
         if (!named)
             rc = buf_printf(out, "%.*s\n", (int)strcspn(host, "\n"), host);
     }
@@ -207,14 +236,15 @@ int hostfile_without(struct buf *out, const char *text, const char *const *names
 /* Of all lines; *every: each has a number of slots. */
 static void count_places(const char *text, double *lines, double *slots, bool *every)
 {
-    char line[160];
     size_t n;
     *lines = *slots = 0;
     *every = true;
     for (const char *host; (host = hostfile_next(&text, &n)) != NULL; ++*lines) {
-        const char *number = find_slots(line, host, n);
-        *every &= number != NULL;
-        *slots += number != NULL ? (double)strtol(number, NULL, 10) : 0;
+        struct host_line l;
+        host_line_read(&l, host, n);
+        const long number = host_line_number(&l, HOST_SLOTS);
+        *every &= number > 0;
+        *slots += number > 0 ? (double)number : 0;
     }
 }
 

@@ -1,6 +1,8 @@
 #ifndef PRATTLE_REPL_SESSION_HOSTFILE_H
 #define PRATTLE_REPL_SESSION_HOSTFILE_H
 /* A hostfile of mpirun's: a host in each line, then what it has of slots. */
+#include "repl/session/own_host.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -8,12 +10,14 @@ struct buf;
 
 /* The next line of a text that names a host, and how long the name is; NULL: none. */
 const char *hostfile_next(const char **text, size_t *n);
-/* ERR_FORMAT: there is none, a name begins as an option does, for which ssh would take it, what is
- * behind it are no words KEY=VALUE of mpirun's, slots=N is not from 1 on or is in a later line of a
- * host, or a line ends in CR LF. */
+/* ERR_FORMAT, behind "line N: ": there is none, a name begins as an option does, for which ssh
+ * would take it, what is behind it are no words KEY=VALUE of mpirun's or a key is there twice,
+ * slots=N is not from 1 to max_slots or is in a later line of a host, which may be named otherwise
+ * there, or a line ends in CR LF. */
 int hostfile_check(const char *text);
-/* A host may be named with its domain or without. */
-bool hostfile_is_same(const char *a, size_t n, const char *b);
+/* Of this host alone, whose names `find` knows. */
+int hostfile_check_own(const char *text, enum own_host (*find)(void *arg, const char *host),
+                       void *arg);
 bool hostfile_has_many(const char *text);
 /* The lines of the hosts that are not one of the n names, added to *out. ERR_NOMEM. */
 int hostfile_without(struct buf *out, const char *text, const char *const *names, int n);

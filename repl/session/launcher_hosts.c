@@ -9,6 +9,7 @@
 #include "model/base/progress.h"
 #include "repl/session/hostfile.h"
 #include "repl/session/lookup.h"
+#include "repl/session/own_host.h"
 #include "train/parallel/mca.h"
 #include "train/parallel/plugin.h"
 
@@ -43,28 +44,6 @@ static bool is_ipv4(const struct ifaddrs *i)
 {
     return i->ifa_addr != NULL && i->ifa_netmask != NULL && i->ifa_addr->sa_family == AF_INET &&
            (i->ifa_flags & IFF_UP);
-}
-
-static bool is_own_address(const struct ifaddrs *all, struct in_addr a)
-{
-    if (ntohl(a.s_addr) >> 24 == 127)
-        return true;
-    for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next)
-        if (is_ipv4(i) && address_of(i->ifa_addr).s_addr == a.s_addr)
-            return true;
-    return false;
-}
-
-static bool is_own_name(const char *name)
-{
-    char here[64] = "";
-    gethostname(here, sizeof here - 1);
-    return strcmp(name, "localhost") == 0 || hostfile_is_same(name, strlen(name), here);
-}
-
-static bool is_here(const struct ifaddrs *all, const struct lookup *l)
-{
-    return is_own_name(l->name) || (l->found && is_own_address(all, l->address));
 }
 
 /* The network of this host's that an address is of; false: none. */
@@ -107,12 +86,27 @@ static bool add_host(struct host_list *l, const char *host, size_t n)
         return false;
     /* Some files name a host once for each of its processes. */
     const bool again = l->n > 0 && strcmp(new->name, new[-1].name) == 0;
-    l->n += !again && !is_own_name(new->name);
+    l->n += !again && !own_host_is_name(new->name);
     return true;
+}
+
+static enum own_host own_of(const struct host_list *l, const struct lookup *host)
+{
+    return host->found ? own_host_of_address(l->own, host->address) : HOST_OTHER;
+}
+
+static enum own_host find_own(void *arg, const char *host)
+{
+    const struct host_list *l = arg;
+    for (int i = 0; i < l->n; i++)
+        if (strcmp(l->hosts[i].name, host) == 0)
+            return own_of(l, &l->hosts[i]);
+    return own_host_of_text(l->own, host);
 }
 
 static int make_list(struct host_list *l, const char *text)
 {
+    const char *const all = text;
     size_t most = 0, n;
     int kept = 0;
     *l = (struct host_list){.whole = true};
@@ -124,9 +118,11 @@ static int make_list(struct host_list *l, const char *text)
         l->whole &= add_host(l, host, n);
     if (getifaddrs(&l->own) != 0)
         return err_errno("cannot read this host's addresses");
-    const int rc = lookup_names(l->hosts, l->n);
+    int rc = lookup_names(l->hosts, l->n);
+    if (rc == 0)
+        rc = hostfile_check_own(all, find_own, l);
     for (int i = 0; i < l->n; i++)
-        if (!is_here(l->own, &l->hosts[i]))
+        if (own_of(l, &l->hosts[i]) == HOST_OTHER)
             l->hosts[kept++] = l->hosts[i];
     l->n = kept;
     return rc;

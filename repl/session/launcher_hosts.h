@@ -17,7 +17,8 @@ struct host_fault {
  * those that a scheduler of a cluster has given, which has ways of its own.
  *
  * faults   [LAUNCHER_MOST_HOSTS], *n of them
- * returns  0, or ERR_INTERRUPTED
+ * returns  0, ERR_INTERRUPTED, or ERR_FORMAT: as hostfile_check_own, with the names that are looked
+ * up
  */
 int launcher_hosts_ask(struct host_fault *faults, int *n, const char *text);
 /* Networks of this host by which all others are reached without a router, as "10.0.0.0/24,...";

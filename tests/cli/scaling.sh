@@ -77,7 +77,9 @@ is "a hostfile that is not there" "there is no file none of hosts" "$(plan hosts
 has "  which may be elsewhere, with the cluster" "prattle: there is no file none of hosts" "$(plan ranks=8 link=1 $given hosts=none)"
 has "  that is planned" "best layout: " "$(plan ranks=8 link=1 $given hosts=none)"
 echo "red slots=x" >hosts
-is "and one that mpirun does not understand" "cannot load hosts: slots of red must be a whole number from 1 on, as in slots=2" "$(plan hosts=hosts)"
+is "and one that mpirun does not understand" "cannot load hosts: line 1: slots of red must be a whole number from 1 on, as in slots=2" "$(plan hosts=hosts)"
+echo "red slots=2 max_slots=1" >hosts
+is "  or whose slots contradict each other" "cannot load hosts: line 1: max_slots of red is 1, less than its slots (2)" "$(plan hosts=hosts)"
 out=$(plan ranks=4 link=1 $given rank_memory=0.001)
 has "where no layout fits, that is said" "none fits; of least memory: replicas=1 " "$out"
 is "  of each number of processes" "$(grep -c '^ *[0-9]* .* times .*replicas=' <<<"$out")" "$(grep -c ' %  does not fit: replicas=' <<<"$out")"

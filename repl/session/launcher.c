@@ -388,6 +388,15 @@ static void close_streams(struct launched *l)
     }
 }
 
+/* The second one, when rank 0 has said how it ended: there is nothing to wait for any more. */
+static void drop_late_interrupt(struct launched *l)
+{
+    if (!l->notes.ended || l->interrupts != TO_STOP || !interrupt_pending())
+        return;
+    interrupt_clear();
+    l->interrupts = TO_WAIT;
+}
+
 static int pump(struct launched *l)
 {
     enum { LOOK_MS = 200 /* a signal may come just before poll */ };
@@ -395,6 +404,7 @@ static int pump(struct launched *l)
     while (rc == 0 && (l->out.from >= 0 || l->err.from >= 0)) {
         struct pollfd p[] = {{.fd = l->out.from, .events = POLLIN},
                              {.fd = l->err.from, .events = POLLIN}};
+        drop_late_interrupt(l);
         pass_interrupt(l);
         end_in_time(l);
         const int ready = poll(p, 2, LOOK_MS);
@@ -428,6 +438,7 @@ static void wait_for_end(struct launched *l, int *status)
         const pid_t ended = waitpid(l->pid, status, WNOHANG);
         if (ended > 0 || (ended < 0 && errno != EINTR))
             return;
+        drop_late_interrupt(l);
         pass_interrupt(l);
         end_in_time(l);
         clock_sleep_s(ask_every_s);

@@ -7,6 +7,9 @@
  *   again             SIGUSR1: rank 0 stops saving
  *   again             SIGTERM: mpirun ends them
  *   this one is gone  SIGTERM by the kernel
+ *
+ * While ranks are being started mpirun has nobody to pass the first on to, which is held until all
+ * take it; again, and there is nothing to save.
  */
 #include "repl/session/launcher.h"
 
@@ -56,6 +59,7 @@ struct launched {
     pid_t pid;
     struct stream out, err;
     int interrupts;
+    bool held; /* the first is not passed on yet */
     struct launcher_notes notes;
     double over_s,
         last_s; /* when there was nothing more to come, and of mpirun, or was to be; 0: not yet */
@@ -332,11 +336,30 @@ static int read_stream(struct launched *l, struct stream *s)
 
 enum { TO_STOP = 1, TO_WAIT, NOT_TO_SAVE, TO_END }; /* interrupts, in turn */
 
+static void hold_interrupt(struct launched *l)
+{
+    l->held = true;
+    l->interrupts = TO_STOP;
+    wrap_say(stderr, term_dim(stderr),
+             "[it stops as soon as all processes have started; Ctrl-C again ends them now]");
+}
+
 static void pass_interrupt(struct launched *l)
 {
+    const bool ready = launcher_start_is_ready(&l->notes.start) || l->notes.begun;
+    if (l->held && ready) {
+        l->held = false;
+        kill(l->pid, SIGUSR1);
+    }
     if (!interrupt_pending())
         return;
     interrupt_clear();
+    if (!ready && l->interrupts == 0) {
+        hold_interrupt(l);
+        return;
+    }
+    if (!ready && l->interrupts < NOT_TO_SAVE)
+        l->interrupts = NOT_TO_SAVE;
     if (++l->interrupts == TO_WAIT) {
         wipe_status(&l->out);
         wrap_say(stderr, term_dim(stderr),
@@ -368,6 +391,13 @@ static void end_in_time(struct launched *l)
         has_lasted(&l->over_s, k->over || k->ended, k->end.silent ? SHORT_S : PATIENCE_S);
     if (has_lasted(&l->last_s, k->last || l->interrupts >= TO_END, SHORT_S) ||
         (is_late && k->told) || has_lasted(&l->over_s, k->ended, LONG_S))
+        kill(l->pid, SIGKILL);
+}
+
+/* Asked to end, mpirun would have one that is stopped go on, and all of them begin after all. */
+static void miss_silent(struct launched *l)
+{
+    if (launcher_notes_miss(&l->notes))
         kill(l->pid, SIGKILL);
 }
 
@@ -406,6 +436,7 @@ static int pump(struct launched *l)
                              {.fd = l->err.from, .events = POLLIN}};
         drop_late_interrupt(l);
         pass_interrupt(l);
+        miss_silent(l);
         end_in_time(l);
         const int ready = poll(p, 2, LOOK_MS);
         if (ready <= 0) {
@@ -449,11 +480,12 @@ int launcher_run(const struct launcher_call *c, struct launcher_end *end)
 {
     struct launched l = {.pid = -1, .out.from = -1, .err.from = -1};
     int status = 0;
-    launcher_notes_begin(&l.notes);
+    int rc = launcher_notes_begin(&l.notes, c->size);
     *end = l.notes.end;
     fflush(stdout);
     fflush(stderr);
-    int rc = launcher_check();
+    if (rc == 0)
+        rc = launcher_check();
     if (rc == 0)
         rc = cleaner_check_room();
     if (rc == 0)

@@ -1,9 +1,11 @@
 #include "repl/session/launcher_notes.h"
 
+#include "model/base/clock.h"
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "repl/session/processes.h"
 #include "train/parallel/loss.h"
+#include "train/parallel/start.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -40,14 +42,16 @@ static uint64_t count_kills(void)
     return n;
 }
 
-void launcher_notes_begin(struct launcher_notes *l)
+int launcher_notes_begin(struct launcher_notes *l, int size)
 {
     *l = (struct launcher_notes){.end = {.rank = -1, .saved = -1}, .kills = count_kills()};
     err_clear();
+    return launcher_start_begin(&l->start, size);
 }
 
 void launcher_notes_release(struct launcher_notes *l)
 {
+    launcher_start_release(&l->start);
     buf_release(&l->ending);
     buf_release(&l->notice);
 }
@@ -71,6 +75,8 @@ static void take_loss(struct launcher_notes *l, const char *text)
     struct launcher_end *e = &l->end;
     int rank, n, at = 0;
     char host[sizeof e->host];
+    if (launcher_start_take(&l->start, text))
+        return;
     if (sscanf(text, "saved %" SCNd64, &e->saved) == 1) {
         l->over = true;
     } else if (sscanf(text, "asked %d %63s %n", &rank, host, &at) == 2 && at > 0) {
@@ -130,6 +136,20 @@ int launcher_notes_line(struct launcher_notes *l, const char *line, size_t n, bo
     }
     *taken = is_noise(line, n);
     return 0;
+}
+
+bool launcher_notes_miss(struct launcher_notes *l)
+{
+    struct launcher_end *e = &l->end;
+    const int rank = launcher_start_silent(&l->start, clock_s());
+    if (rank < 0 || l->told || l->ended)
+        return false;
+    l->told = l->over = e->silent = true;
+    e->rank = rank;
+    e->n = 1;
+    memcpy(e->host, l->start.ranks[rank].host, sizeof e->host);
+    snprintf(e->why, sizeof e->why, LOSS_SILENT, START_SILENT_S);
+    return true;
 }
 
 /* ---- the end ---- */
@@ -257,6 +277,8 @@ static int end_without_word(struct launcher_notes *l, int status, int interrupts
     }
     if (l->end.lost)
         return say_loss(&l->end);
+    if (l->start.apart)
+        return err_set(ERR_IO, "the processes have not met in %d s", START_LIMIT_S + l->start.size);
     if (l->notice.n > 0)
         return say_notice(l);
     return err_set(ERR_IO, "the processes were ended (mpirun: status %d)", WEXITSTATUS(status));

@@ -5,6 +5,7 @@
  * was lost (processes.h), and what mpirun said.
  */
 #include "model/base/buf.h"
+#include "repl/session/launcher_start.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@ struct launcher_end {
 
 /* What comes, as it comes. */
 struct launcher_notes {
+    struct launcher_start start;
     bool begun; /* ranks have said something */
     bool ended; /* rank 0 has said how */
     struct buf ending;
@@ -37,11 +39,15 @@ struct launcher_notes {
     uint64_t kills; /* by the kernel, of processes for their memory, before */
 };
 
-void launcher_notes_begin(struct launcher_notes *l);
+/* Of so many ranks. ERR_NOMEM. */
+int launcher_notes_begin(struct launcher_notes *l, int size);
 void launcher_notes_release(struct launcher_notes *l);
 /* A line of standard error, its end of line included: whether it is a note, and not for the user.
  */
 int launcher_notes_line(struct launcher_notes *l, const char *line, size_t n, bool *taken);
+/* Every second at least: whether a rank has fallen silent before heartbeats could tell, which is
+ * then a loss as others are. */
+bool launcher_notes_miss(struct launcher_notes *l);
 /* mpirun has ended by this status of waitpid, after so many of Ctrl-C: the code and sentence of
  * launcher_run, and l->end. */
 int launcher_notes_end(struct launcher_notes *l, int status, int interrupts);

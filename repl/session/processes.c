@@ -8,6 +8,7 @@
 #include "train/parallel/cleaner.h"
 #include "train/parallel/loss.h"
 #include "train/parallel/plugin.h"
+#include "train/parallel/start.h"
 #include "train/parallel/world.h"
 #include "train/run/ranks_check.h"
 
@@ -31,16 +32,34 @@ static void tell_loss(int fd, const struct loss *l)
         err_clear();
 }
 
+static void tell_start(int fd, enum start_word word, int rank)
+{
+    static const char *const words[] = {
+        [START_HERE] = "here", [START_MET] = "met", [START_APART] = "apart"};
+    char host[64] = "", text[128];
+    gethostname(host, sizeof host - 1);
+    const int n =
+        snprintf(text, sizeof text, "%c%s %d %s\n", PROCESSES_LOST, words[word], rank, host);
+    if (file_write_fd(fd, text, (size_t)n) != 0)
+        err_clear();
+}
+
+static void find_launcher(void)
+{
+    const char *whom = getenv(PROCESSES_FOR);
+    if (whom == NULL)
+        return;
+    launched = strcmp(whom, "prompt") == 0 ? FOR_PROMPT : FOR_SHELL;
+    loss_say_by(tell_loss);
+    start_say_by(tell_start);
+}
+
 static void place_output(void)
 {
-    const char *text = getenv(PROCESSES_TERMINALS), *whom = getenv(PROCESSES_FOR);
+    const char *text = getenv(PROCESSES_TERMINALS);
     int out = 0, err = 0, path = 0;
     if (text != NULL && sscanf(text, "%d %d %n", &out, &err, &path) != 2)
         out = err = 0;
-    if (whom != NULL)
-        launched = strcmp(whom, "prompt") == 0 ? FOR_PROMPT : FOR_SHELL;
-    if (processes_launched())
-        loss_say_by(tell_loss);
     if (path > 0 && text[path] == '/')
         term_behind_path(text + path);
     unsetenv(PROCESSES_TERMINALS);
@@ -79,20 +98,24 @@ bool processes_launched(void)
 /* The one that is left of several, which has no world: it goes as they do when mpirun is killed. */
 static void follow_mpirun(void)
 {
+    tell_start(STDERR_FILENO, START_HERE, 0);
+    tell_start(STDERR_FILENO, START_MET, 0);
     cleaner_start();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
 int processes_open(void)
 {
-    const bool launched_here = launch_find().there;
-    int rc = world_open();
-    if (launched_here)
+    const struct launch l = launch_find();
+    if (l.there) {
+        find_launcher();
+        signals_take(SIGUSR1); /* before mpirun is asked to pass on any */
+    }
+    const int rc = world_open();
+    if (l.there)
         place_output();
-    if (world_size() == 1 && processes_launched())
+    if (l.size == 1 && processes_launched())
         follow_mpirun();
-    if (world_size() > 1 || processes_launched())
-        signals_take(SIGUSR1);
     return rc;
 }
 

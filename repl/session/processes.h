@@ -20,7 +20,8 @@ enum { PROCESSES_END = '\x1e' };
 #define PROCESSES_PAUSED "paused"
 /* Begins a line on standard error of a rank that prattle has launched, of another that is lost:
  * "RANK N HOST REASON" (parallel/loss.h); of rank 0, what comes of it: "saved STEP", -1: nothing;
- * and of one that a signal has told to end: "asked RANK HOST REASON". */
+ * of one that a signal has told to end: "asked RANK HOST REASON"; and of each as it starts: "here
+ * RANK HOST", "met RANK HOST" and "apart RANK HOST" (parallel/start.h). */
 enum { PROCESSES_LOST = '\x1d' };
 
 /* As world_open. What ranks print is plain, unless whoever launched them has said where it goes: a

@@ -18,8 +18,8 @@ say "OpenMP is par.c's" "$(owner omp.h model/base/par.c; grep -l '#pragma omp' $
 say "JSON is printed into our memory" "$(grep -nE '\bjson_dump[bs] *\(' $files)"
 # A child that was forked ends by _exit: what its parent has still to write is not its own. A process
 # whose world has lost a rank ends so too: its main thread may wait for ever.
-say "nothing exits but by main's return, forked children of repl/, panel_write and cleaner, and loss" \
-    "$(grep -nE '\b(exit|abort|_exit|quick_exit) *\(' $files | grep -vE '^(repl/|weights/panel_write\.c:|train/parallel/(cleaner|loss)\.c:).*\b_exit *\(')"
+say "nothing exits but by main's return, forked children of repl/, panel_write, cleaner, start and loss" \
+    "$(grep -nE '\b(exit|abort|_exit|quick_exit) *\(' $files | grep -vE '^(repl/|weights/panel_write\.c:|train/parallel/(cleaner|start|loss)\.c:).*\b_exit *\(')"
 say "nothing below repl/ prints" "$(grep -nE '\b(v?printf|puts|putchar|perror) *\(|\bstd(out|err)\b' $(grep -v '^repl/' <<<"$files"))"
 if [ ! -e .git ] || ! command -v git >/dev/null; then
     echo "# left out: how large files are (no git, or not a checkout of it)"

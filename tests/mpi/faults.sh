@@ -143,6 +143,22 @@ is "the first one stopped, too, and the others go on" "130 0" "$? $(gone "$TMPDI
 has "  named as the one that was lost" \
     "[rank 0 ($here) was lost: it has not been heard of for 7 s, so it is stopped or its host is gone; continues with 2 processes from step" "$(cat log)"
 is "  and nobody else is" 1 "$(cat log err | grep -c 'was lost')"
+# One that is stopped before heartbeats could tell of it.
+STEPS=300 one short micro_batch_size=2 >/dev/null
+for case in "off 1" "on 0"; do
+    elastic=${case% *}
+    rm -rf early
+    "$PRATTLE" $(STEPS=300 words early micro_batch_size=2 replicas=2 elastic=$elastic) >log 2>err &
+    launcher=$!
+    until find_processes 2>/dev/null && [ ${#ranks[@]} -eq 2 ] || ! kill -0 $launcher 2>/dev/null; do sleep 0.01; done
+    sleep 0.1
+    kill -STOP "${ranks[1]}"
+    wait $launcher
+    is "stopped as it starts, elastic=$elastic: the run ends, or goes on" "${case#* }" $?
+    has "  and it is named" "rank 1 ($here) was lost: it has not been heard of for 7 s, so it is stopped or its host is gone" "$(cat log err)"
+    is "  nothing is left" "0 " "$(gone "$TMPDIR/early") $(left)"
+done
+is "  with the same result" "$(STEPS=300 digest short)" "$(STEPS=300 digest early)"
 EXEC=exec many 2 bare micro_batch_size=2 save_every=20 log_every=100000 elastic=on >log 2>err &
 launcher=$!
 until_newer bare ""

@@ -208,6 +208,20 @@ has "MPICH's mpirun" "other/mpirun is MPICH's, and prattle itself can start Open
     "$(PATH=$TMPDIR/other:$PATH one refused replicas=2 2>&1)"
 has "srun without PMIx" "prattle-mpi.so cannot be used: srun has not told it of the other processes: srun --mpi=pmix" \
     "$(SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0 one refused 2>&1)"
+# Ctrl-C and SIGTERM that come while the processes are being started are passed on when they take them.
+set -m
+for sent in "INT 130" "TERM 143"; do
+    for after in 0.03 0.1 0.2; do
+        (STEPS=100000; exec "$PRATTLE" $(words early micro_batch_size=2 replicas=2)) >/dev/null 2>err &
+        launcher=$!
+        sleep $after; kill -${sent% *} $launcher
+        for _ in $(seq 200); do kill -0 $launcher 2>/dev/null || break; sleep 0.1; done
+        kill -KILL $launcher 2>/dev/null; wait $launcher
+        is "a run that is told to stop as it starts does: ${sent% *} after $after s" "${sent#* }" $?
+        rm -rf early
+    done
+done
+set +m
 phased="phased is on, but only one process trains from disk: phased=off"
 # In a folder of its own: what Open MPI began above for the process alone goes a moment after it.
 is "training from disk is for one process" "$phased with zero=2, or one process" \

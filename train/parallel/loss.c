@@ -87,9 +87,7 @@ static void say_loss(int rank, enum heartbeat_end how, int n)
     if (how == HEARTBEAT_ENDED)
         snprintf(reason, sizeof reason, LOSS_ENDED);
     else
-        snprintf(reason, sizeof reason,
-                 "it has not been heard of for %d s, so it is stopped or its host is gone",
-                 HEARTBEAT_SILENT_MS / 1000);
+        snprintf(reason, sizeof reason, LOSS_SILENT, HEARTBEAT_SILENT_MS / 1000);
     const struct loss l = {.rank = rank, .n = n, .host = watch.world.host(rank), .reason = reason};
     (say != NULL ? say : say_plainly)(watch.said_to, &l);
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #define LOSS_ENDED "its process has ended"
+#define LOSS_SILENT "it has not been heard of for %d s, so it is stopped or its host is gone"
 
 struct loss {
     int rank, n; /* and n - 1 others of its host */

@@ -6,6 +6,7 @@
 #include "train/parallel/cleaner.h"
 #include "train/parallel/loss.h"
 #include "train/parallel/plugin.h"
+#include "train/parallel/start.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -127,11 +128,8 @@ static void check_transport(int failed)
         world_end_all(1);
 }
 
-/* Until heartbeats tell of a rank that is lost, the others may wait for it for ever, and whoever
- * has started them ends them. */
-static int join_world(const struct launch *l)
+static int join_world(const struct launch *l, int words)
 {
-    const int words = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
     int rc = plugin_open(&world.t, l->size);
     if (rc != 0) {
         world.t = (struct transport){.size = 1};
@@ -156,6 +154,7 @@ static int join_world(const struct launch *l)
 int world_open(void)
 {
     const struct launch l = launch_find();
+    const int words = l.size == 1 ? -1 : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
     struct sigaction was, ends = {.sa_handler = SIG_DFL};
     if (l.size == 1)
         return 0;
@@ -163,7 +162,10 @@ int world_open(void)
     /* Whoever started the ranks takes them along when it is killed. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigaction(SIGTERM, &ends, &was);
-    const int rc = join_world(&l);
+    start_begin(&(struct start_config){
+        .rank = l.rank, .said_to = words, .limit_s = START_LIMIT_S + l.size});
+    const int rc = join_world(&l, words);
+    start_end();
     sigaction(SIGTERM, &was, NULL);
     return rc;
 }

@@ -40,7 +40,7 @@ static void a_signal_is_what_mpirun_says(void **state)
 {
     struct launcher_notes l;
     (void)state;
-    launcher_notes_begin(&l);
+    assert_ok(launcher_notes_begin(&l, 4));
     assert_false(take(&l, "a line for the user\n"));
     tell(&l, "1 1 there its process has ended");
     tell(&l, "saved 120");
@@ -73,7 +73,7 @@ static void one_that_was_told_to_end_is_lost(void **state)
 {
     struct launcher_notes l;
     (void)state;
-    launcher_notes_begin(&l);
+    assert_ok(launcher_notes_begin(&l, 4));
     l.ended = true;
     assert_ok(buf_str(&l.ending, "\x1e-6 paused\n"));
     tell(&l, "asked 2 there ended by signal 15");
@@ -86,7 +86,7 @@ static void one_that_was_told_to_end_is_lost(void **state)
     assert_int_equal(l.end.n, 1);
     launcher_notes_release(&l);
     /* Of one that was killed mpirun tells the others to end. */
-    launcher_notes_begin(&l);
+    assert_ok(launcher_notes_begin(&l, 4));
     tell(&l, "asked 0 here ended by signal 15");
     notice(&l, LOST_1);
     assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_IO,
@@ -98,7 +98,7 @@ static void one_that_is_interrupted_pauses_all(void **state)
 {
     struct launcher_notes l;
     (void)state;
-    launcher_notes_begin(&l);
+    assert_ok(launcher_notes_begin(&l, 4));
     l.ended = true;
     assert_ok(buf_str(&l.ending, "\x1e-6 paused\n"));
     end_with_status(&l, "  Exit code:    130\n");
@@ -112,7 +112,7 @@ static void of_a_silent_one_ranks_know_more(void **state)
 {
     struct launcher_notes l;
     (void)state;
-    launcher_notes_begin(&l);
+    assert_ok(launcher_notes_begin(&l, 4));
     tell(&l, "2 3 away it has not been heard of for 7 s");
     tell(&l, "0 1 here its process has ended"); /* as a consequence */
     notice(&l, LOST_1);
@@ -130,7 +130,7 @@ static void mpirun_may_be_lost(void **state)
 {
     struct launcher_notes l;
     (void)state;
-    launcher_notes_begin(&l);
+    assert_ok(launcher_notes_begin(&l, 4));
     assert_fails(launcher_notes_end(&l, KILLED, 0), ERR_IO, "mpirun was lost: killed by signal 9");
     assert_true(l.end.lost);
     assert_int_equal(l.end.rank, -1);
@@ -142,7 +142,7 @@ static void an_end_in_words_is_no_loss(void **state)
     static const char own[] = "\x1e-3 not a text\n", paused[] = "\x1e-6 paused\n";
     struct launcher_notes l;
     (void)state;
-    launcher_notes_begin(&l);
+    assert_ok(launcher_notes_begin(&l, 4));
     l.ended = true;
     assert_ok(buf_str(&l.ending, own));
     assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_FORMAT, "not a text");
@@ -150,7 +150,7 @@ static void an_end_in_words_is_no_loss(void **state)
     launcher_notes_release(&l);
     /* After Ctrl-C, and where mpirun has interrupted it. */
     for (int interrupts = 0; interrupts < 2; interrupts++) {
-        launcher_notes_begin(&l);
+        assert_ok(launcher_notes_begin(&l, 4));
         l.ended = true;
         assert_ok(buf_str(&l.ending, paused));
         tell(&l, "1 1 there its process has ended");
@@ -165,7 +165,7 @@ static void other_words_are_shown(void **state)
 {
     struct launcher_notes l;
     (void)state;
-    launcher_notes_begin(&l);
+    assert_ok(launcher_notes_begin(&l, 4));
     tell(&l, "what is this");
     tell(&l, "");
     notice(&l, "There is no such thing.\n");
@@ -181,20 +181,20 @@ static void some_are_said_plainly(void **state)
     static const char cannot_start[] = "ORTE was unable to reliably start one or more daemons.\n";
     struct launcher_notes l;
     (void)state;
-    launcher_notes_begin(&l);
+    assert_ok(launcher_notes_begin(&l, 4));
     notice(&l, "There are not enough slots available in the system\n");
     assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_RANGE,
                  "the hosts have slots for fewer processes: fewer replicas, or slots=N behind a "
                  "host's name for N of them there");
     launcher_notes_release(&l);
-    launcher_notes_begin(&l);
+    assert_ok(launcher_notes_begin(&l, 4));
     notice(&l, "There are not enough slots available in the system to satisfy the 4\n");
     notice(&l, "slots that were requested by the application:\n");
     assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_RANGE,
                  "the hosts have slots for fewer than 4 processes: fewer replicas, or slots=N "
                  "behind a host's name for N of them there");
     launcher_notes_release(&l);
-    launcher_notes_begin(&l);
+    assert_ok(launcher_notes_begin(&l, 4));
     notice(&l, cannot_start);
     assert_fails(launcher_notes_end(&l, 127 << 8, 0), ERR_IO,
                  "mpirun cannot start on a host: each needs Open MPI (Debian and Ubuntu: apt-get "
@@ -202,14 +202,14 @@ static void some_are_said_plainly(void **state)
     assert_false(l.end.lost);
     launcher_notes_release(&l);
     /* The same words, once ranks were there. */
-    launcher_notes_begin(&l);
+    assert_ok(launcher_notes_begin(&l, 4));
     l.begun = true;
     notice(&l, cannot_start);
     assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_IO,
                  "a host was lost: mpirun's connection to it has ended");
     assert_true(l.end.lost && l.end.silent);
     launcher_notes_release(&l);
-    launcher_notes_begin(&l);
+    assert_ok(launcher_notes_begin(&l, 4));
     assert_true(take(&l, "[red:00361] plm:rsh: Warning: setpgid(386,386) failed in parent\n"));
     assert_false(take(&l, "[red:00361] something else\n"));
     notice(&l, "HNP daemon   : [[1,0],0] on node red Remote daemon: [[1,0],2] on node blue This\n");
@@ -226,7 +226,7 @@ static void one_that_is_cut_off_misses_rank_0(void **state)
     struct launcher_notes l;
     (void)state;
     for (int first = 0; first < 2; first++) {
-        launcher_notes_begin(&l);
+        assert_ok(launcher_notes_begin(&l, 4));
         tell(&l, first == 0 ? "0 1 red it has not been heard of"
                             : "1 1 green it has not been heard of");
         tell(&l, first == 0 ? "1 1 green it has not been heard of"
@@ -235,6 +235,64 @@ static void one_that_is_cut_off_misses_rank_0(void **state)
                      "rank 1 (green) was lost: it has not been heard of");
         launcher_notes_release(&l);
     }
+}
+
+/* Looked at every fifth of a second for so many seconds, while the others give word: the rank that
+ * is missed, and after how many. */
+static int miss(struct launcher_start *s, double *now_s, int seconds, const char *words[], int n)
+{
+    for (int i = 0; i < seconds * 5; i++, *now_s += 0.2) {
+        for (int w = 0; w < n && i % 5 == 0; w++)
+            assert_true(launcher_start_take(s, words[w]));
+        const int rank = launcher_start_silent(s, *now_s);
+        if (rank >= 0)
+            return rank;
+    }
+    return -1;
+}
+
+static void one_may_be_silent_as_it_starts(void **state)
+{
+    const char *all[] = {"here 0 red\n", "here 1 red\n", "here 2 blue\n"};
+    struct launcher_start s;
+    double now_s = 1000, began_s;
+    (void)state;
+    assert_ok(launcher_start_begin(&s, 3));
+    assert_false(launcher_start_take(&s, "2 1 blue its process has ended"));
+    assert_false(launcher_start_take(&s, "here 3 blue\n"));
+    assert_false(launcher_start_take(&s, "here -1 blue\n"));
+    assert_int_equal(miss(&s, &now_s, 30, all, 2), -1); /* it may take long to come */
+    assert_false(launcher_start_is_ready(&s));
+    assert_int_equal(miss(&s, &now_s, 30, all, 3), -1);
+    assert_true(launcher_start_is_ready(&s));
+    began_s = now_s;
+    assert_int_equal(miss(&s, &now_s, 30, all, 2), 2);
+    assert_true(now_s - began_s > 5 && now_s - began_s < 8);
+    assert_string_equal(s.ranks[2].host, "blue");
+    assert_int_equal(miss(&s, &now_s, 6, all, 3), -1);
+    now_s += 1000; /* this process was stopped */
+    assert_int_equal(miss(&s, &now_s, 5, all, 2), -1);
+    assert_int_equal(miss(&s, &now_s, 2, all, 3), -1);
+    assert_int_equal(miss(&s, &now_s, 30, all, 0), -1); /* mpirun is, which passes on their words */
+    assert_true(launcher_start_take(&s, "met 2 blue"));
+    assert_int_equal(miss(&s, &now_s, 30, all, 2), -1);
+    assert_false(s.apart);
+    assert_true(launcher_start_take(&s, "apart 1 red\n"));
+    assert_true(s.apart);
+    launcher_start_release(&s);
+}
+
+static void they_may_not_meet(void **state)
+{
+    struct launcher_notes l;
+    (void)state;
+    assert_ok(launcher_notes_begin(&l, 4));
+    tell(&l, "here 0 red");
+    tell(&l, "apart 0 red");
+    end_with_status(&l, "  Exit code:    1\n");
+    assert_fails(launcher_notes_end(&l, FAILED, 0), ERR_IO, "the processes have not met in 124 s");
+    assert_false(l.end.lost);
+    launcher_notes_release(&l);
 }
 
 int main(void)
@@ -249,6 +307,8 @@ int main(void)
         cmocka_unit_test(other_words_are_shown),
         cmocka_unit_test(some_are_said_plainly),
         cmocka_unit_test(one_that_is_cut_off_misses_rank_0),
+        cmocka_unit_test(one_may_be_silent_as_it_starts),
+        cmocka_unit_test(they_may_not_meet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,7 @@
 #include "weights/random_source.h"
 #include "weights/run_folder.h"
 #include "weights/sentencepiece/sentencepiece.h"
+#include "weights/tensors/folder_place.h"
 #include "weights/tensors/sniff.h"
 
 #include <inttypes.h>
@@ -252,8 +253,8 @@ int source_open(struct source *s, const char *path, uint64_t seed, bool need_wei
         return open_random(s, path + RANDOM_LENGTH, seed);
     }
     int rc = find_path(&found, &title, path, p);
-    if (rc == 0)
-        rc = open_path(s, found, need_weights, p);
+    if (rc == 0 && (rc = open_path(s, found, need_weights, p)) == ERR_MISSING)
+        folder_place_explain(rc, found);
     if (rc == 0 && (rc = gpt2_tokenizer_borrow(s, p)) != 0)
         source_close(s);
     if (rc == 0)

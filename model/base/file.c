@@ -323,18 +323,23 @@ int file_sync_parent(const char *path)
     return rc;
 }
 
-/* Those of the file that is replaced, or of any new one. Where the group cannot be the same, this
- * one may what others might. */
-static int set_permissions(const struct file_writer *w)
+int file_set_permissions(int fd, const char *path, mode_t mode, uid_t owner, gid_t group)
 {
     struct stat st;
-    mode_t mask = umask(0), mode = w->mode;
-    umask(mask);
-    if (w->replaces && fstat(w->fd, &st) == 0 && (st.st_uid != w->owner || st.st_gid != w->group) &&
-        fchown(w->fd, w->owner, w->group) != 0 && st.st_gid != w->group &&
-        fchown(w->fd, (uid_t)-1, w->group) != 0)
+    if (fstat(fd, &st) == 0 && (st.st_uid != owner || st.st_gid != group) &&
+        fchown(fd, owner, group) != 0 && st.st_gid != group && fchown(fd, (uid_t)-1, group) != 0)
         mode = (mode & 0707) | (mode & 07) << 3;
-    return fchmod(w->fd, w->replaces ? mode : 0666 & ~mask) == 0 ? 0 : file_error("write", w->path);
+    return fchmod(fd, mode) == 0 ? 0 : file_error("write", path);
+}
+
+/* Those of the file that is replaced, or of any new one. */
+static int set_permissions(const struct file_writer *w)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    if (w->replaces)
+        return file_set_permissions(w->fd, w->path, w->mode, w->owner, w->group);
+    return fchmod(w->fd, 0666 & ~mask) == 0 ? 0 : file_error("write", w->path);
 }
 
 int file_divert(struct file_writer *w, const char *ending)

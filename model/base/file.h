@@ -82,6 +82,10 @@ void file_abandon(struct file_writer *w);
  * with its last descriptor, however the program ends. -1: errno says why. */
 int file_open_nameless(const char *folder);
 
+/* Give an open file these permissions, and this owner where the system allows it. Where the group
+ * cannot be this one, the other one may what others might. */
+int file_set_permissions(int fd, const char *path, mode_t mode, uid_t owner, gid_t group);
+
 /* Write all of n bytes to an open descriptor. ERR_IO. */
 int file_write_fd(int fd, const void *bytes, size_t n);
 

@@ -135,10 +135,8 @@ static int write_contents(const char *folder, const struct checkpoint_content *c
     int rc;
     if (c->weights == NULL) {
         rc = adapter_write(c->adapter, folder, c->base);
-    } else if (c->write_parts == NULL) {
-        rc = source_save_hf(c->weights, folder, &as, p);
     } else {
-        if ((rc = hf_about_write(folder, c->weights, &as)) == 0)
+        if ((rc = hf_about_write(folder, c->weights, &as)) == 0 && c->write_parts != NULL)
             rc = c->write_parts(c->user, folder, files, &written);
         if (rc == 0 && !written)
             rc = hf_weights_write(folder, c->weights, &as, p);

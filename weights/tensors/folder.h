@@ -1,14 +1,16 @@
 #ifndef PRATTLE_WEIGHTS_TENSORS_FOLDER_H
 #define PRATTLE_WEIGHTS_TENSORS_FOLDER_H
 /*
- * Atomic replacement of a model's folder: files are written to a temporary folder next to it (with
- * file_create, which syncs them); folder_commit puts that folder in its place by one rename and
- * syncs the parent. Until then the old folder stays.
+ * Atomic replacement of a model: files are written to a temporary folder (with file_create, which
+ * syncs them), and folder_commit puts them in place. Until then the old model stays. A new folder
+ * is written next to its place and renamed; of one that is there the files are replaced, from
+ * within (folder_place.h).
  */
 #include <stdbool.h>
 
 struct folder_writer {
     char *path, *temp; /* owned; files are written to temp */
+    int lock;          /* of a temp within path; -1: none */
     bool force;
     bool any_files; /* temp has other files than a model's; folder_abandon removes them too */
 };
@@ -18,9 +20,9 @@ int folder_check(const char *path, bool force);
 /* Make the temporary folder. Fails as folder_check. */
 int folder_create(struct folder_writer *f, const char *path, bool force);
 /*
- * Put the new folder in place. Of an old folder the model's files are deleted, and all others move
- * to the new one. ERR_EXISTS: there is a folder that was not there before, without force, or the
- * old one has a folder of the name of a new file; nothing is changed.
+ * Put the new files in place. Of a folder that is there the model's files are deleted, and all
+ * others, its permissions and its owner stay. ERR_EXISTS: there is a folder that was not there
+ * before, without force, or it has a folder of the name of a new file; nothing is changed.
  */
 int folder_commit(struct folder_writer *f);
 /* Delete what was written. Accepts NULL; does nothing after folder_commit. */

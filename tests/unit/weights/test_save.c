@@ -17,6 +17,8 @@
 #include "weights/hf/vocab.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
@@ -25,6 +27,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static struct scratch scratch;
@@ -584,6 +587,128 @@ static void force_replaces_the_model_and_keeps_the_rest(void **state)
     clean();
 }
 
+/* Somebody may stand in it, have it mounted, or be at work in a folder of it. */
+static void a_folder_that_is_there_stays_the_same_folder(void **state)
+{
+    (void)state;
+    struct source s;
+    struct stat before, after;
+    const struct save_config keep = {0}, force = {.force = true};
+    save_odd(&s, "hf");
+    const char *hf = scratch_path(&scratch, "hf");
+    assert_int_equal(mkdir(scratch_path(&scratch, "hf/runs"), 0777), 0);
+    assert_int_equal(chmod(hf, 02750), 0);
+    assert_int_equal(chmod(scratch_path(&scratch, "hf/model.safetensors"), 0600), 0);
+    assert_int_equal(stat(hf, &before), 0);
+    const int runs = open(scratch_path(&scratch, "hf/runs"), O_RDONLY | O_DIRECTORY);
+    assert_ok(source_save(&s, hf, &force, NULL));
+    assert_int_equal(stat(hf, &after), 0);
+    assert_true(before.st_ino == after.st_ino && before.st_mode == after.st_mode);
+    assert_int_equal(stat(scratch_path(&scratch, "hf/model.safetensors"), &after), 0);
+    assert_int_equal(after.st_mode & 0777, 0600);
+    assert_int_equal(stat(scratch_path(&scratch, "hf/config.json"), &after), 0);
+    assert_int_equal(after.st_mode & 0777, 0644);
+    assert_int_equal(faccessat(runs, "../config.json", F_OK, 0), 0);
+    close(runs);
+    /* An empty one in a parent where nothing can be made (root may everywhere). */
+    assert_int_equal(mkdir(scratch_path(&scratch, "closed"), 0777), 0);
+    assert_int_equal(mkdir(scratch_path(&scratch, "closed/empty"), 0700), 0);
+    assert_int_equal(chmod(scratch_path(&scratch, "closed"), 0555), 0);
+    assert_ok(source_save(&s, scratch_path(&scratch, "closed/empty"), &keep, NULL));
+    assert_int_equal(stat(scratch_path(&scratch, "closed/empty"), &after), 0);
+    assert_int_equal(after.st_mode & 07777, 0700);
+    assert_int_equal(chmod(scratch_path(&scratch, "closed"), 0777), 0);
+    source_close(&s);
+    clean();
+}
+
+/* Fail the k-th renaming and what follows it: as after a kill, or, `once`, of itself. */
+static int n_renames, kill_at;
+static bool once;
+
+/* Instead of the C library's. */
+int renameat(int from, const char *a, int to, const char *b)
+{
+    n_renames++;
+    if (kill_at != 0 && (once ? n_renames == kill_at : n_renames >= kill_at)) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_renameat2, from, a, to, b, 0);
+}
+
+/* As the sentence says. */
+static void bring_back(const char *why)
+{
+    char command[2 * PATH_MAX];
+    const char *from = strchr(why, '`'), *to = from == NULL ? NULL : strchr(from + 1, '`');
+    if (to == NULL)
+        fail_msg("no command in: %s", why);
+    snprintf(command, sizeof command, "%.*s", (int)(to - from - 1), from + 1);
+    assert_int_equal(system(command), 0);
+}
+
+static bool is_tied(const char *path, int *rc)
+{
+    struct source s;
+    if ((*rc = source_open(&s, path, 0, true, NULL)) != 0)
+        return false;
+    const bool tied = s.config.tie_word_embeddings;
+    source_close(&s);
+    return tied;
+}
+
+/* Wherever it stops, the folder has the old model or the new one, or opens as none and says how to
+ * have one back. */
+static void a_save_that_is_cut_off_leaves_no_half_model(void **state)
+{
+    (void)state;
+    struct source old, new;
+    const struct save_config force = {.force = true};
+    const char *hf = scratch_path(&scratch, "hf");
+    make_source(&new, DTYPE_F16);
+    new.config.tie_word_embeddings = true;
+    describe(&new, DTYPE_F16, DTYPE_F32);
+    make_source(&old, DTYPE_F16);
+    old.config.tie_word_embeddings = false;
+    describe(&old, DTYPE_F16, DTYPE_F32);
+    int cut = 0, rc = -1;
+    for (int k = 1; rc != 0; k++) {
+        int opened;
+        assert_ok(source_save(&old, hf, &force, NULL));
+        n_renames = 0;
+        kill_at = k;
+        once = true;
+        rc = source_save(&new, hf, &force, NULL);
+        kill_at = 0;
+        if (rc != 0) { /* put back */
+            assert_int_equal(rc, ERR_IO);
+            assert_false(is_tied(hf, &opened));
+            assert_ok(opened);
+            assert_int_equal(count_entries(hf), 6);
+            n_renames = 0;
+            kill_at = k;
+            once = false;
+            assert_int_equal(source_save(&new, hf, &force, NULL), ERR_IO);
+            kill_at = 0;
+            if (is_tied(hf, &opened) || opened != 0) {
+                cut++;
+                assert_int_equal(opened, ERR_MISSING);
+                bring_back(err_text());
+                is_tied(hf, &opened);
+                assert_ok(opened);
+            }
+        }
+    }
+    assert_true(cut > 10);
+    /* What is left goes with the next save. */
+    assert_ok(source_save(&new, hf, &force, NULL));
+    assert_int_equal(count_entries(hf), 6);
+    source_close(&old);
+    source_close(&new);
+    clean();
+}
+
 static void a_failed_save_leaves_what_was_there(void **state)
 {
     (void)state;
@@ -806,6 +931,8 @@ int main(void)
         cmocka_unit_test(nothing_is_overwritten_without_force),
         cmocka_unit_test(a_folder_in_the_place_of_a_file_stays),
         cmocka_unit_test(force_replaces_the_model_and_keeps_the_rest),
+        cmocka_unit_test(a_folder_that_is_there_stays_the_same_folder),
+        cmocka_unit_test(a_save_that_is_cut_off_leaves_no_half_model),
         cmocka_unit_test(a_failed_save_leaves_what_was_there),
         cmocka_unit_test(no_memory_is_survived),
         cmocka_unit_test(a_model_is_saved_from_its_source_until_it_changes),

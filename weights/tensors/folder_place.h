@@ -1,0 +1,38 @@
+#ifndef PRATTLE_WEIGHTS_TENSORS_FOLDER_PLACE_H
+#define PRATTLE_WEIGHTS_TENSORS_FOLDER_PLACE_H
+/*
+ * Replacing a model's files in a folder that exists. The folder itself stays: it may be somebody's
+ * working directory, a mount, or hold a run at work; and so do all files of others. In it
+ *
+ *     .prattle-save-XXXXXX   the new files while they are written, locked (flock) by their writer
+ *     .prattle-old-XXXXXX    the old files on their way out, config.json first
+ *     .prattle-new-XXXXXX    the new files on their way in, config.json last
+ *
+ * so that a folder with a configuration is a whole model, the old one or the new, and one that a
+ * kill left without has both here.
+ */
+#include <stdbool.h>
+
+/* A name for folder_writer.temp, for mkdtemp; new memory. NULL: ERR_NOMEM. */
+char *folder_place_temp(const char *path);
+/* An open and locked descriptor of a new temporary folder; -1: errno says why. */
+int folder_place_lock(const char *temp);
+
+/* Whether nothing is in the folder but what killed writers left. */
+bool folder_is_empty(const char *path);
+/* Whether the file is one of a model, ours or another program's. */
+bool folder_is_model_file(const char *name);
+
+/*
+ * Replace the model's files at path by those of the folder `made` of the same file system, which
+ * goes with that. A file takes the permissions of the one that it replaces. ERR_EXISTS: without
+ * force, the folder is not empty; or it has a folder of the name of a new file. After a failure
+ * the old files are there, and made.
+ */
+int folder_place(const char *made, const char *path, bool force);
+
+/* Where a kill left the folder between two models: say how to get the one back that is whole, as
+ * the error `rc`. Otherwise the error stays as it is. Returns rc. */
+int folder_place_explain(int rc, const char *path);
+
+#endif

@@ -8,5 +8,10 @@
  * cache, downloaded if need be. New memory. ERR_MISSING: there is nothing;
  * ERR_UNSUPPORTED: the base is an adapter itself. */
 int adapter_base(char **out, const struct adapter_folder *f, const struct progress *p);
+/* The same for a run that goes on: the base is at `given` now, or, where that is NULL and nothing
+ * has the name of the base, where it is if a folder above both was moved. Whether that has the
+ * base's weights is for the caller to see. */
+int adapter_base_resumed(char **out, const struct adapter_folder *f, const char *given,
+                         const struct progress *p);
 
 #endif

@@ -211,15 +211,33 @@ int adapter_load(struct adapter *a, struct model *m, const struct progress *p)
     return load_adapter(a, m, NULL, p);
 }
 
+/* The base at f->path, and the adapter. */
+static int open_both(struct model_files *f, const struct adapter_folder *folder, uint64_t seed,
+                     const struct progress *p)
+{
+    int rc = source_open(&f->source, f->path, seed, true, p);
+    return rc == 0 ? adapter_read_open(&f->adapter, folder, &f->source.config) : rc;
+}
+
 /* Open an adapter's folder: the base that it names, and the adapter. */
-static int open_adapted(struct model_files *f, const char *path, const struct file_set *open,
-                        uint64_t seed, const struct progress *p)
+static int open_adapted(struct model_files *f, const char *path, uint64_t seed,
+                        const struct progress *p)
+{
+    struct adapter_folder folder;
+    int rc = adapter_open(&folder, path, NULL);
+    if (rc == 0 && (rc = adapter_base(&f->path, &folder, p)) == 0)
+        rc = open_both(f, &folder, seed, p);
+    adapter_close(&folder);
+    return rc;
+}
+
+static int open_resumed(struct model_files *f, const char *path, const struct file_set *open,
+                        const char *base, const struct progress *p)
 {
     struct adapter_folder folder;
     int rc = adapter_open(&folder, path, open);
-    if (rc == 0 && (rc = adapter_base(&f->path, &folder, p)) == 0 &&
-        (rc = source_open(&f->source, f->path, seed, true, p)) == 0)
-        rc = adapter_read_open(&f->adapter, &folder, &f->source.config);
+    if (rc == 0 && (rc = adapter_base_resumed(&f->path, &folder, base, p)) == 0)
+        rc = open_both(f, &folder, 0, p);
     adapter_close(&folder);
     return rc;
 }
@@ -240,7 +258,7 @@ int model_files_open(struct model_files *f, const char *path, uint64_t seed,
     *f = (struct model_files){0};
     int rc = find_files(&found, &f->checkpoint, path, p);
     if (rc == 0 && adapter_is_folder(found)) {
-        rc = open_adapted(f, found, NULL, seed, p);
+        rc = open_adapted(f, found, seed, p);
         mem_free(found);
     } else if (rc == 0) {
         f->path = found;
@@ -252,12 +270,12 @@ int model_files_open(struct model_files *f, const char *path, uint64_t seed,
 }
 
 int model_files_open_folder(struct model_files *f, const char *path, const struct file_set *open,
-                            const struct progress *p)
+                            const char *base, const struct progress *p)
 {
     int rc;
     *f = (struct model_files){0};
     if (file_set_find(open, "adapter_config.json") != NULL)
-        rc = open_adapted(f, path, open, 0, p);
+        rc = open_resumed(f, path, open, base, p);
     else if ((f->path = mem_strdup(path)) == NULL)
         rc = ERR_NOMEM;
     else

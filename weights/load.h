@@ -46,10 +46,11 @@ struct model_files {
 };
 int model_files_open(struct model_files *f, const char *path, uint64_t seed,
                      const struct progress *p);
-/* The same for a Hugging Face folder, or an adapter's, with files that are open already, which stay
- * the caller's. */
+/* The same for a checkpoint's folder, a Hugging Face one or an adapter's, with files that are open
+ * already, which stay the caller's; base: where that of the adapter is now, as of
+ * adapter_base_resumed. */
 int model_files_open_folder(struct model_files *f, const char *path, const struct file_set *open,
-                            const struct progress *p);
+                            const char *base, const struct progress *p);
 void model_files_close(struct model_files *f);
 /* Read the model, once. f stays open, so that the file's own weights can be read again. */
 int model_read(struct model **out, struct model_files *f, enum dtype dtype,

@@ -9,6 +9,7 @@
 #include "repl/terminal/pager.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/launcher.h"
+#include "repl/session/processes.h"
 #include "repl/session/repl.h"
 #include "repl/session/unsaved.h"
 #include "repl/terminal/signals.h"
@@ -286,10 +287,24 @@ static int train_config(struct repl *r, const struct call *call)
 
 /* ---- :train resume ---- */
 
+/* --model of the shell; NULL: none, or that of a prompt which has launched this process. */
+static const char *model_option(const struct repl *r, bool shell)
+{
+    const enum origin from = settings_store_origin(&r->options.store, OPTION(device.model));
+    return shell && !processes_launched() && from == ORIGIN_COMMAND_LINE
+               ? r->options.settings.device.model
+               : NULL;
+}
+
 /* Under what it was written with, changed by n words. */
 static int resume_changed(struct repl *r, struct resume *q, struct beginning *b)
 {
     struct run_config c;
+    char shown[SHOWN];
+    if (b->names_base && q->stored.lora.rank == 0)
+        return err_set(ERR_RANGE,
+                       "--model is for a new run: %s goes on with the weights of its checkpoint",
+                       file_show(shown, sizeof shown, q->stored.checkpoint.folder));
     int rc = run_config_copy(&c, &q->stored);
     if (rc != 0)
         return rc;
@@ -379,7 +394,23 @@ static int resume_any(struct repl *r, struct beginning *b)
 static int resume_run(struct repl *r, char **words, int n, bool shell)
 {
     struct beginning b = {.begin = resume_any, .words = words, .n = n};
-    return beginning_go_on(r, &b, shell);
+    const char *base = model_option(r, shell);
+    if (base == NULL)
+        return beginning_go_on(r, &b, shell);
+    /* The base of an adapter, as a word that launched processes are told too. */
+    b.names_base = true;
+    b.words = mem_array((size_t)n + 1, sizeof *words);
+    char **list = b.words, *init = mem_sprintf("init=%s", base);
+    int rc = list == NULL || init == NULL ? ERR_NOMEM : 0;
+    for (int i = 0; i < n && rc == 0; i++)
+        list[i] = words[i];
+    if (rc == 0) {
+        list[b.n++] = init;
+        rc = beginning_go_on(r, &b, shell);
+    }
+    mem_free(list);
+    mem_free(init);
+    return rc;
 }
 
 /* Settings alone are of the run in memory: "train resume" without saying so. Those that a new run

@@ -13,6 +13,7 @@ struct beginning {
     struct run_config *config; /* for begin's own use */
     char **words;              /* [n] */
     int n;
+    bool names_base; /* --model has become a word init= */
     /* What there is then: a run in r->run, or one that several processes are to be launched for. */
     struct run_config *launched; /* its settings, resolved; owned. NULL: no such run */
     char *resumed;               /* the folder in which that goes on; owned. NULL: as words say */

@@ -90,7 +90,26 @@ has "a checkpoint that was changed is passed over" "were written; passed over" \
 rm -r base && "$PRATTLE" convert "$MODEL" base --seed 4 >/dev/null
 has "nor does it go on beside another base" "are not those that the adapter was trained with" \
     "$("$PRATTLE" train resume beside_base steps=14 2>&1)"
+# A base that was moved: with the run, or alone.
+"$PRATTLE" convert "$MODEL" apart --seed 3 >/dev/null
+rm -rf home moved && mkdir home && cp -r apart home/own
+(cd home && "$PRATTLE" train lora data="$TEXT" steps=1 epochs=0 sequence_length=48 eval_every=0 sample_every=0 --model own >/dev/null)
+mv home moved
+has "a run is moved with its base" "the adapter's base is $PWD/moved/own now" \
+    "$("$PRATTLE" train resume moved/runs/lora steps=2 2>&1)"
+mv moved/own moved/elsewhere
+has "a base that is gone: where it may be said" "own, which is not here: init=PATH says where it is now" \
+    "$("$PRATTLE" train resume moved/runs/lora steps=3 2>&1)"
+has "  init= says it" "[finished at step 3" "$("$PRATTLE" train resume moved/runs/lora steps=3 init=moved/elsewhere 2>&1)"
+has "  which the run knows from there on" "[finished at step 4" "$("$PRATTLE" train resume moved/runs/lora steps=4 2>&1)"
+has "  and --model" "[finished at step 5" "$("$PRATTLE" train resume moved/runs/lora steps=5 --model apart 2>&1)"
+has "  of the same weights" "the weights of base are not those that the adapter was trained with" \
+    "$("$PRATTLE" train resume moved/runs/lora steps=6 --model base 2>&1)"
+has "  if it is there" "there is no model nowhere, the base of the adapter" \
+    "$("$PRATTLE" train resume moved/runs/lora steps=6 --model nowhere 2>&1)"
 "$PRATTLE" train data="$TEXT" epochs=0 steps=1 sequence_length=48 eval_every=0 sample_every=0 folder=run --model $MODEL --seed 3 >/dev/null 2>&1
+has "whole weights have no base to say" "--model is for a new run: run goes on with the weights of its checkpoint" \
+    "$("$PRATTLE" train resume run --model nowhere 2>&1)"
 has "a base that is a checkpoint may go" "the adapter needs run/step-000001, a checkpoint, which its run removes as it goes on" \
     "$("$PRATTLE" train lora data="$TEXT" epochs=0 steps=1 sequence_length=48 eval_every=0 sample_every=0 folder=on_run --model run 2>&1)"
 "$PRATTLE" convert run/step-000001 copy >/dev/null

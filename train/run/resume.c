@@ -116,13 +116,22 @@ static int explain_data(int rc, const char *data)
     return rc;
 }
 
+/* Where words say that the base of an adapter is now; NULL: they do not. */
+static const char *given_base(const struct run_config *c)
+{
+    return c->lora.rank > 0 && *c->model.init != '\0' &&
+                   settings_store_origin(&c->store, RUN_ROW(model.init)) == ORIGIN_COMMAND_LINE
+               ? c->model.init
+               : NULL;
+}
+
 int run_resume_check(struct resume *q, const struct run_config *c)
 {
     const char *path = q->checkpoint.path;
     char shown[256];
-    int rc = q->model.path != NULL
-                 ? 0
-                 : model_files_open_folder(&q->model, path, &q->checkpoint.files, q->progress);
+    int rc = q->model.path != NULL ? 0
+                                   : model_files_open_folder(&q->model, path, &q->checkpoint.files,
+                                                             given_base(c), q->progress);
     const struct config *shape = &q->model.source.config;
     if (rc == 0 &&
         (rc = resolve_copy(&q->was, &q->stored, run_config_resolve_stored, shape)) == 0 &&
@@ -207,7 +216,8 @@ static int check_identities(const struct run *r, const struct data_config *was,
     text_hex(own_base, r->base, sizeof r->base);
     if (rc == 0 && r->adapter != NULL && strcmp(own_base, base) != 0)
         rc = err_set(ERR_MISMATCH,
-                     "the weights of %s are not those that the adapter was trained with",
+                     "the weights of %s are not those that the adapter was trained with; "
+                     "init=PATH says where those are",
                      r->model->source);
     if (rc == 0 && strcmp(own_data, data) != 0)
         rc = refuse_data(r, was, cp->path);

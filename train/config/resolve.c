@@ -58,7 +58,14 @@ int run_config_source(const struct run_config *c, struct buf *out)
         const struct setting *size = given_size(m);
         if (size == NULL)
             return buf_str(out, m->init);
-        err_set(ERR_RANGE, "model.%s is for a new model only: add init=random", size->name);
+        if (size == RUN_ROW(model.tokenizer))
+            err_set(ERR_RANGE,
+                    "model.tokenizer is for a new model (init=random); a model that has weights "
+                    "takes the tokenizer.json, or vocab.json and merges.txt, beside its files");
+        else
+            err_set(ERR_RANGE,
+                    "model.%s is for a new model (init=random), not for one that has weights",
+                    size->name);
         return RUN_BLAME(c, size, RUN_ROW(model.init));
     }
     const struct {

@@ -392,8 +392,9 @@ int text_cache_open(struct token_file *out, const struct data_source *list, size
                           .tokenizer = t,
                           .progress = p};
     if (t == NULL)
-        return err_set(ERR_MISSING, "cannot encode the texts: there is no tokenizer; load a model "
-                                    "that has one, or give --model PATH");
+        return err_set(ERR_MISSING, "cannot encode the texts: the model has no tokenizer; put its "
+                                    "tokenizer.json, or vocab.json and merges.txt, beside its "
+                                    "files (a new model: tokenizer=PATH)");
     texts.stamps = mem_array(n, sizeof *texts.stamps);
     int rc = texts.stamps == NULL ? ERR_NOMEM : count_bytes(&texts.total, list, n);
     if (rc == 0)

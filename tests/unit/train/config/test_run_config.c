@@ -845,7 +845,7 @@ static void sources_are_named(void **state)
     assert_says(run_config_shape(c, NULL, &shape), "there is no model to train");
     assert_ok(words(c, "n_layer=3", NULL));
     assert_says(run_config_source(c, &path),
-                "model.n_layer is for a new model only: add init=random");
+                "model.n_layer is for a new model (init=random), not for one that has weights");
     assert_ok(words(c, "init=random:gpt2-test", "tie_word_embeddings=off"));
     assert_ok(run_config_source(c, &path));
     assert_string_equal(buf_text(&path), "random:gpt2-test,n_layer=3,tie_word_embeddings=off");
@@ -894,7 +894,7 @@ static void a_model_named_later_brings_its_sizes(void **state)
     assert_string_equal(c->model.tokenizer, "");
     assert_int_equal(c->training.steps, steps);
     assert_ok(words(c, "n_layer=2", NULL));
-    assert_says(run_config_source(c, &path), "model.n_layer is for a new model only");
+    assert_says(run_config_source(c, &path), "model.n_layer is for a new model (init=random)");
     assert_ok(words(c, "bundled", "init=some/model"));
     assert_ok(run_config_source(c, &path));
     assert_ok(words(c, "init=random", NULL));

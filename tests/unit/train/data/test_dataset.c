@@ -758,8 +758,9 @@ static void refuses_missing_things(void **state)
     data_text("a.txt", "abc");
     c = data_config_of((const char *const[]){"a.txt"}, 1);
     assert_int_equal(dataset_open(&d, &v, &c, NULL, 0, NULL), ERR_MISSING);
-    assert_string_equal(err_text(), "cannot encode the texts: there is no tokenizer; load a model "
-                                    "that has one, or give --model PATH");
+    assert_string_equal(err_text(), "cannot encode the texts: the model has no tokenizer; put its "
+                                    "tokenizer.json, or vocab.json and merges.txt, beside its "
+                                    "files (a new model: tokenizer=PATH)");
     data_config_release(&c);
 }
 

@@ -259,6 +259,37 @@ static int show_for_config(struct repl *r)
     return rc;
 }
 
+/* Of --model or --lora, that of the shell; NULL: none, or that of a prompt which has launched this
+ * process. */
+static const char *shell_path(const struct repl *r, const struct setting *row, bool shell)
+{
+    const struct device_settings *d = &r->options.settings.device;
+    const bool given = shell && !processes_launched() &&
+                       settings_store_origin(&r->options.store, row) == ORIGIN_COMMAND_LINE;
+    return !given ? NULL : row == OPTION(device.lora) ? d->lora : d->model;
+}
+
+/* A model, or an adapter beside it, that the run would not begin with. */
+static int refuse_unused(const struct repl *r, const struct run_config *c, bool shell)
+{
+    char model[2][SHOWN], init[SHOWN];
+    const char *named = shell_path(r, OPTION(device.model), shell),
+               *lora = shell_path(r, OPTION(device.lora), shell);
+    if ((named == NULL && lora == NULL) || *c->model.init == '\0')
+        return 0;
+    if (named == NULL)
+        return err_set(ERR_RANGE,
+                       "--lora is %s, but the run begins with init=%s: leave --lora out; in a "
+                       "LoRA run adapter=%s trains that adapter further",
+                       file_show(model[0], SHOWN, lora), file_show(init, SHOWN, c->model.init),
+                       file_word(model[1], SHOWN, lora));
+    return err_set(ERR_RANGE,
+                   "--model is %s, but the run begins with init=%s: leave --model out, or give "
+                   "init=%s to train that model",
+                   file_show(model[0], SHOWN, named), file_show(init, SHOWN, c->model.init),
+                   file_word(model[1], SHOWN, named));
+}
+
 static int train_config(struct repl *r, const struct call *call)
 {
     struct run_config c;
@@ -272,6 +303,8 @@ static int train_config(struct repl *r, const struct call *call)
         return rc;
     if ((rc = run_config_look_in(&c, data_dir(r))) == 0)
         rc = train_words(&c, call->words, n);
+    if (rc == 0)
+        rc = refuse_unused(r, &c, call->shell);
     if (rc == ERR_MISSING && call->n == 1 && strcmp(call->words[0], "config") == 0) {
         rc = show_for_config(r);
     } else if (rc == 0 && r->options.settings.call.plan) {
@@ -286,15 +319,6 @@ static int train_config(struct repl *r, const struct call *call)
 }
 
 /* ---- :train resume ---- */
-
-/* --model of the shell; NULL: none, or that of a prompt which has launched this process. */
-static const char *model_option(const struct repl *r, bool shell)
-{
-    const enum origin from = settings_store_origin(&r->options.store, OPTION(device.model));
-    return shell && !processes_launched() && from == ORIGIN_COMMAND_LINE
-               ? r->options.settings.device.model
-               : NULL;
-}
 
 /* Under what it was written with, changed by n words. */
 static int resume_changed(struct repl *r, struct resume *q, struct beginning *b)
@@ -394,7 +418,10 @@ static int resume_any(struct repl *r, struct beginning *b)
 static int resume_run(struct repl *r, char **words, int n, bool shell)
 {
     struct beginning b = {.begin = resume_any, .words = words, .n = n};
-    const char *base = model_option(r, shell);
+    const char *base = shell_path(r, OPTION(device.model), shell);
+    if (shell_path(r, OPTION(device.lora), shell) != NULL)
+        return err_set(ERR_RANGE, "--lora is not for a run that goes on: what it trains is in its "
+                                  "checkpoint");
     if (base == NULL)
         return beginning_go_on(r, &b, shell);
     /* The base of an adapter, as a word that launched processes are told too. */

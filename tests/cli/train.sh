@@ -69,6 +69,13 @@ is "Ctrl-C and resume: the same bits" "$(remains whole)" "$(remains int)"
 
 has "a run is not begun over another" 'has a checkpoint of step 240 already: `prattle train resume whole` continues' \
     "$(train whole 2>&1)"
+has "a model that the run would not begin with is refused" \
+    "--model is other, but the run begins with init=random: leave --model out, or give init=other to train that model" \
+    "$("$PRATTLE" train nanogpt-shakespeare data="$TEXT" --model other 2>&1)"
+has "an adapter too" "--lora is ad, but the run begins with init=base: leave --lora out; in a LoRA run adapter=ad trains that adapter further" \
+    "$("$PRATTLE" train finetune data="$TEXT" init=base --lora ad 2>&1)"
+has "  also by a run that goes on" "--lora is not for a run that goes on: what it trains is in its checkpoint" \
+    "$("$PRATTLE" train resume whole --lora ad 2>&1)"
 has "with checkpoint.resume it goes on" "[finished at step 240" "$(train whole checkpoint.resume=on 2>&1)"
 "$PRATTLE" convert $MODEL base >/dev/null 2>&1
 train based init=base steps=12 >/dev/null 2>&1

@@ -10,6 +10,7 @@
 #include "repl/terminal/wrap.h"
 #include "train/data/text_words.h"
 #include "weights/tensors/folder.h"
+#include "weights/hf/hf_files.h"
 #include "weights/hf/vocab_write.h"
 
 #include <stdio.h>
@@ -33,6 +34,11 @@ static int train_folder(struct tokenizer **t, const char *text, const char *out,
     struct folder_writer folder = {0};
     int rc = folder_create(&folder, out, false);
     bool old = rc == ERR_EXISTS && file_is_folder(out);
+    /* Its weights are of the ids of its own tokenizer. */
+    if (old && hf_files_are_in(out))
+        return file_refuse(ERR_EXISTS, out,
+                           "has a model, whose weights need the tokenizer that they were trained "
+                           "with; choose another folder");
     if (old)
         rc = vocab_check_folder(out, k->force);
     if (rc == 0)

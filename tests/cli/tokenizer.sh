@@ -25,8 +25,12 @@ p convert $MODEL "$D/model" >/dev/null
 mkdir "$D/other" && echo kept >"$D/other/notes"
 is "into a folder with other things" 0 "$(status tokenizer train $CORPUS "$D/other" --vocab-size 260)"
 is "  which stay" kept "$(cat "$D/other/notes")"
-is "a model may take it" 0 "$(status tokenizer train $CORPUS "$D/model" --vocab-size 257 --force)"
-is "  and speaks it" "0,40" "$(p tokens -m "$D/model" --special '<|endoftext|>H')"
+before=$(cat "$D/model"/* | sha256sum)
+has "a model keeps its own" "$D/model has a model, whose weights need the tokenizer that they were trained with; choose another folder" \
+    "$(p tokenizer train $CORPUS "$D/model" --vocab-size 257 --force)"
+is "  as it was" "$before" "$(cat "$D/model"/* | sha256sum)"
+rm "$D/model/model.safetensors"
+is "a configuration without weights may take one" 0 "$(status tokenizer train $CORPUS "$D/model" --vocab-size 257 --force)"
 
 # What other files beside it say: a space before texts, added tokens.
 p convert $MODEL "$D/plain" >/dev/null

@@ -82,6 +82,9 @@ train based init=base steps=12 >/dev/null 2>&1
 rm -r base
 has "  and does without the model that it began with" "[finished at step 24" \
     "$(train based init=base steps=24 checkpoint.resume=on 2>&1)"
+"$PRATTLE" train resume based folder=fork steps=24 >/dev/null 2>&1
+is "a run that goes on in another folder has its metrics there" "$(cat based/metrics.jsonl)" "$(cat fork/metrics.jsonl)"
+has "  and status shows them" "finished in fork" "$("$PRATTLE" train status fork 2>&1)"
 has "a finished run can be made longer" "step 250/250" "$("$PRATTLE" train resume whole steps=250 2>&1)"
 has "an older checkpoint is gone on from" "checkpoints newer than step 240 are set aside: 1" \
     "$("$PRATTLE" train resume whole/step-000240 steps=244 2>&1)"

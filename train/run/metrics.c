@@ -103,23 +103,26 @@ static int cut_line(struct metrics_log *l, const struct file *f, uint64_t at, co
     return rc == 0 && stays && l->rewrite.fd >= 0 ? file_write(&l->rewrite, line, n) : rc;
 }
 
-/* Line by line: the file of a long run is not held in memory. */
-static int cut_lines(struct metrics_log *l)
+/* Of the file at `path`, own or another's, which is then copied. Line by line: the file of a long
+ * run is not held in memory. */
+static int cut_lines(struct metrics_log *l, const char *path)
 {
     struct file f = {.fd = -1};
     char *line = NULL;
     size_t room = 0;
     uint64_t at = 0;
-    if (!file_exists(l->path))
+    if (!file_exists(path))
         return 0;
-    int rc = file_open(&f, l->path);
-    FILE *lines = rc == 0 ? fopen(l->path, "re") : NULL;
+    int rc = file_open(&f, path);
+    FILE *lines = rc == 0 ? fopen(path, "re") : NULL;
     if (rc == 0 && lines == NULL)
-        rc = file_error("open", l->path);
+        rc = file_error("open", path);
+    if (rc == 0 && path != l->path)
+        rc = begin_rewrite(l, &f, 0);
     for (ssize_t n; rc == 0 && (n = getline(&line, &room, lines)) > 0; at += (size_t)n)
         rc = cut_line(l, &f, at, line, (size_t)n);
     if (rc == 0 && !feof(lines))
-        rc = file_error("read", l->path);
+        rc = file_error("read", path);
     free(line);
     if (lines != NULL)
         fclose(lines);
@@ -127,7 +130,22 @@ static int cut_lines(struct metrics_log *l)
     return rc;
 }
 
-int metrics_open(struct metrics_log **out, const char *folder, int64_t from, const char *label)
+/* A run of another folder, if that has lines; the step that those here end with is then its own. */
+static int take_lines(struct metrics_log *l, const char *old)
+{
+    char *path = old == NULL ? NULL : file_join(old, "metrics.jsonl");
+    if (old != NULL && path == NULL)
+        return ERR_NOMEM;
+    const bool copies = path != NULL && file_exists(path);
+    if (path != NULL && !copies)
+        l->from = -1;
+    const int rc = cut_lines(l, copies ? path : l->path);
+    mem_free(path);
+    return rc;
+}
+
+int metrics_open(struct metrics_log **out, const char *folder, const char *old, int64_t from,
+                 const char *label)
 {
     struct metrics_log *l = mem_alloc(sizeof *l);
     int rc = l == NULL ? ERR_NOMEM : 0;
@@ -136,7 +154,8 @@ int metrics_open(struct metrics_log **out, const char *folder, int64_t from, con
         l->folder = mem_strdup(folder);
         l->path = file_join(folder, "metrics.jsonl");
         l->label = mem_strdup(label);
-        rc = l->folder == NULL || l->path == NULL || l->label == NULL ? ERR_NOMEM : cut_lines(l);
+        rc = l->folder == NULL || l->path == NULL || l->label == NULL ? ERR_NOMEM
+                                                                      : take_lines(l, old);
     }
     if (rc == 0)
         *out = l;

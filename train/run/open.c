@@ -158,7 +158,7 @@ int run_new(struct run **out, const struct run_config *c, struct model *m,
     if (rc == 0 && r->adapter == NULL && r->weights.dtype == DTYPE_F32)
         r->published = m->version;
     if (rc == 0 && world_rank() == 0)
-        rc = metrics_open(&r->log, c->checkpoint.folder, -1, c->logging.label);
+        rc = metrics_open(&r->log, c->checkpoint.folder, NULL, -1, c->logging.label);
     if (rc == 0 && world_rank() == 0)
         rc = metrics_start(r->log, c->logging.tensorboard);
     if (rc == 0) {

@@ -260,14 +260,17 @@ static int restore_run(struct run *r, const struct data_config *was, const struc
 
 /* In the folder of its checkpoint a run takes the place of what came after that; in another, which
  * has no run, nothing is saved yet. Lines go last: no checkpoint that counts is without its own. */
-static int take_folder(struct run *r, const struct checkpoint *cp, bool same_folder)
+static int take_folder(struct run *r, const struct resume *q)
 {
+    const struct checkpoint *cp = &q->checkpoint;
     const struct run_config *c = &r->config;
+    const bool same_folder = stays_in_folder(q);
     int n_aside = 0;
     if (world_rank() > 0)
         return 0;
     int rc =
-        metrics_open(&r->log, c->checkpoint.folder, same_folder ? cp->step : -1, c->logging.label);
+        metrics_open(&r->log, c->checkpoint.folder, same_folder ? NULL : q->was.checkpoint.folder,
+                     cp->step, c->logging.label);
     if (rc == 0 && same_folder && (rc = run_folder_set_aside(&r->folder, cp->step, &n_aside)) == 0)
         r->saved_step = cp->step;
     if (n_aside > 0)
@@ -284,7 +287,7 @@ int run_resume(struct run **out, struct resume *q, struct model *m, const struct
     int rc = r == NULL ? ERR_NOMEM : run_build(r, &q->config, m, &q->model, e);
     if (rc == 0 && (rc = restore_run(r, &q->was.data, &q->checkpoint)) == 0 &&
         (rc = run_change_length(r, &q->was)) == 0)
-        rc = take_folder(r, &q->checkpoint, stays_in_folder(q));
+        rc = take_folder(r, q);
     if (rc == 0) {
         run_change_scale(r, &q->was);
         run_change_validation(r, &q->was);

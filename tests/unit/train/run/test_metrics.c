@@ -23,7 +23,7 @@ static struct metrics at(int64_t step)
 
 static void start_log(struct metrics_log **l, const struct scratch *s, int64_t from, bool events)
 {
-    assert_ok(metrics_open(l, s->folder, from, "a label"));
+    assert_ok(metrics_open(l, s->folder, NULL, from, "a label"));
     assert_ok(metrics_start(*l, events));
 }
 
@@ -180,7 +180,7 @@ static void going_on_drops_what_comes_again(void **state)
     }
     metrics_close(l);
     assert_ok(file_append(scratch_path(&s, "metrics.jsonl"), "{\"step\":2", 9));
-    assert_ok(metrics_open(&l, s.folder, 6, "a label"));
+    assert_ok(metrics_open(&l, s.folder, NULL, 6, "a label"));
     struct buf all = {0};
     assert_ok(file_read_all(&all, scratch_path(&s, "metrics.jsonl"), 1 << 20));
     assert_non_null(strstr(buf_text(&all), "\"step\":9,")); /* until it starts, all is there */
@@ -220,6 +220,34 @@ static void going_on_keeps_the_lines_around(void **state)
     assert_memory_equal(after.data + lines.n, lines.data, lines.n);
     buf_release(&lines);
     buf_release(&after);
+    scratch_close(&s);
+}
+
+/* In another folder: the old lines up to there, and where there are none none. */
+static void going_on_elsewhere_takes_the_lines_along(void **state)
+{
+    (void)state;
+    struct scratch old, s;
+    struct metrics_log *l;
+    struct buf kept = {0};
+    scratch_open(&old);
+    scratch_open(&s);
+    static const char lines[] = "{\"step\":1}\n{\"step\":2}\n{\"step\":3}\n",
+                      stale[] = "{\"step\":1,\"a\":9}\n";
+    scratch_write(&old, "metrics.jsonl", lines, sizeof lines - 1);
+    for (int there = 0; there < 2; there++) {
+        scratch_write(&s, "metrics.jsonl", stale, sizeof stale - 1);
+        if (there)
+            remove(scratch_path(&old, "metrics.jsonl"));
+        assert_ok(metrics_open(&l, s.folder, old.folder, 2, "a label"));
+        assert_ok(metrics_start(l, false));
+        metrics_close(l);
+        kept.n = 0;
+        assert_ok(file_read_all(&kept, scratch_path(&s, "metrics.jsonl"), 1 << 20));
+        assert_string_equal(buf_text(&kept), there ? "" : "{\"step\":1}\n{\"step\":2}\n");
+    }
+    buf_release(&kept);
+    scratch_close(&old);
     scratch_close(&s);
 }
 
@@ -309,6 +337,7 @@ int main(void)
         cmocka_unit_test(left_is_until_the_nearer_end),
         cmocka_unit_test(going_on_drops_what_comes_again),
         cmocka_unit_test(going_on_keeps_the_lines_around),
+        cmocka_unit_test(going_on_elsewhere_takes_the_lines_along),
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
 }

@@ -107,6 +107,17 @@ static void explain_weights(int rc, const char *settings)
     mem_free(shown);
 }
 
+/* A run that goes on leaves them behind. */
+static void warn_of_weights(const struct repl *r)
+{
+    const struct model *m = r->model;
+    const bool saved = r->run != NULL && run_saved_step(r->run) == run_step(r->run);
+    if (!saved && (m->changed || (m->adapter != NULL && m->adapter->changed)))
+        wrap_say(stdout, term_dim(stdout),
+                 "[a session loads under its own weights alone, and these are in no file: `:save "
+                 "PATH` keeps them]");
+}
+
 static int save_session(struct repl *r, const char *path)
 {
     struct buf settings = {0};
@@ -127,6 +138,8 @@ static int save_session(struct repl *r, const char *path)
     buf_release(&settings);
     if (rc == 0)
         print_text_length(r, "saved");
+    if (rc == 0)
+        warn_of_weights(r);
     return rc;
 }
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 bool setting_same_name(const char *a, const char *b)
 {
@@ -56,7 +57,7 @@ int setting_unknown(const char *name, const char *const *names, size_t n)
     return ERR_MISSING;
 }
 
-/* Whether text is one of the names in "fp16|f16|half". */
+/* Whether text is one of the names in "fp16|f16|half", in any case: Python writes True. */
 static bool is_among_names(const char *names, const char *text)
 {
     size_t n = strlen(text);
@@ -64,7 +65,7 @@ static bool is_among_names(const char *names, const char *text)
         return false;
     for (const char *p = names; n > 0 && p != NULL; p = strchr(p, '|')) {
         p += *p == '|';
-        if (strncmp(p, text, n) == 0 && (p[n] == '|' || p[n] == '\0'))
+        if (strncasecmp(p, text, n) == 0 && (p[n] == '|' || p[n] == '\0'))
             return true;
     }
     return false;

@@ -113,6 +113,21 @@ static void what_is_out_of_range_changes_nothing(void **state)
     assert_true(t.exact == 0.5 && t.choice == 1 && !t.flag && t.seed == 0);
 }
 
+static void names_of_values_are_in_any_case(void **state)
+{
+    (void)state;
+    struct thing t = {0};
+    static const char *const on[] = {"True", "Yes", "ON"}, *const off[] = {"False", "No", "OFF"};
+    for (size_t i = 0; i < sizeof on / sizeof *on; i++) {
+        assert_ok(setting_parse(row("flag"), &t, on[i]));
+        assert_true(t.flag);
+        assert_ok(setting_parse(row("flag"), &t, off[i]));
+        assert_false(t.flag);
+    }
+    assert_ok(setting_parse(row("choice"), &t, "Green"));
+    assert_int_equal(t.choice, 1);
+}
+
 static void copies_own_their_texts(void **state)
 {
     (void)state;
@@ -234,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_come_back_as_they_went_in),
         cmocka_unit_test(what_is_out_of_range_changes_nothing),
+        cmocka_unit_test(names_of_values_are_in_any_case),
         cmocka_unit_test(copies_own_their_texts),
         cmocka_unit_test(dashes_are_underscores),
         cmocka_unit_test(yaml_and_json_are_the_same),

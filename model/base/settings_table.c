@@ -82,7 +82,7 @@ static int refuse_row(const struct settings_table *t, const char *name, bool set
         if (settable && row->call_only)
             continue;
         snprintf(full[n], sizeof full[n], "%s.%s", row->group, row->name);
-        if (point != NULL && setting_same_name(point + 1, row->name))
+        if (point != NULL && setting_called(row, point + 1))
             return err_set(ERR_MISSING, "there is no setting %s; did you mean %s?",
                            file_show(shown, sizeof shown, name), full[n]);
         names[n] = point != NULL ? full[n] : row->name;

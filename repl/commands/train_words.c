@@ -79,6 +79,7 @@ static const char *near_action(const char *word, const char *why)
 static int explain_words(int rc, char *const *words, int n)
 {
     char shown[SHOWN], key[SHOWN], value[SHOWN];
+    rc = typed_name_of_system(rc);
     char *why = mem_strdup(err_text());
     if (why == NULL)
         return ERR_NOMEM;

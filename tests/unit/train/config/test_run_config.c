@@ -110,6 +110,8 @@ static void keys_are_found(void **state)
                 "did you mean learning_rate?");
     assert_says(settings_table_lookup(&run_table, &row, "data.learning_rate", false),
                 "did you mean schedule.learning_rate?");
+    assert_says(settings_table_lookup(&run_table, &row, "optimizer.lr", false),
+                "did you mean schedule.learning_rate?");
     assert_says(settings_table_lookup(&run_table, &row, "optimizer.beta3", false),
                 "did you mean optimizer.beta1?");
     assert_says(settings_table_lookup(&run_table, &row, "\033[2J", false), "\\x1b[2J");

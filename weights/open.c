@@ -6,6 +6,7 @@
 #include "weights/adapter_base.h"
 #include "weights/bundled/bundled.h"
 #include "weights/find.h"
+#include "weights/foreign/meta_vocab.h"
 #include "weights/foreign/source_foreign.h"
 #include "weights/gpt2_tokenizer.h"
 #include "weights/gguf/source_gguf.h"
@@ -137,6 +138,37 @@ static int open_pieces(struct source *s, struct file *file, bool need_weights,
     return rc;
 }
 
+/* A vocabulary of characters alone: nanoGPT's meta.pkl, by its name or beside its token files. */
+static int open_meta(struct source *s, const char *path)
+{
+    char *meta;
+    config_init(&s->config);
+    s->config.n_vocab = INT_MAX;
+    char *inside = file_is_folder(path) ? file_join(path, "meta.pkl") : mem_strdup(path);
+    int rc = inside == NULL ? ERR_NOMEM : meta_vocab_beside(&s->tokenizer, &meta, inside);
+    if (rc == 0 && s->tokenizer == NULL)
+        rc = file_refuse(ERR_FORMAT, inside, "has no characters of nanoGPT's: its itos");
+    if (rc == 0) {
+        s->name = meta;
+        s->config.n_vocab = tokenizer_size(s->tokenizer);
+    }
+    mem_free(inside);
+    return rc;
+}
+
+static bool is_meta(const char *path)
+{
+    static const char *const others[] = {"vocab.json", "tokenizer.json"};
+    if (strcmp(hf_last_part(path), "meta.pkl") == 0)
+        return true;
+    if (!file_exists_in(path, "meta.pkl") || hf_files_are_in(path))
+        return false;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (file_exists_in(path, others[i]))
+            return false;
+    return true;
+}
+
 /* The file is opened once, so that the file that was sniffed is the one that is read. */
 static int open_file(struct source *s, const char *path, bool need_weights,
                      const struct progress *p)
@@ -204,9 +236,12 @@ static int open_path(struct source *s, const char *path, bool need_weights,
     if (adapter_is_folder(path))
         return open_adapter(s, path, need_weights, p);
     if (!file_is_folder(path))
-        return open_file(s, path, need_weights, p);
+        return !need_weights && is_meta(path) ? open_meta(s, path)
+                                              : open_file(s, path, need_weights, p);
     char *inside;
     int rc = find_foreign(&inside, path);
+    if (rc == 0 && inside == NULL && !need_weights && is_meta(path))
+        return open_meta(s, path);
     if (rc == 0 && inside == NULL)
         return source_open_hf(s, path, (struct file){.fd = -1}, need_weights, p);
     if (rc == 0)

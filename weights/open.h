@@ -19,7 +19,7 @@
  * tokenizer=PATH borrows the vocabulary of another model; vocab_padded=512 pads it to 512 if it has
  * 385 to 512 tokens. seed is for random names without one. Warnings go to p; so does a note that a
  * file here has the name bundled or random:NAME. If need_weights is false, a GGUF file or folder
- * with only a vocabulary opens with an empty s->table; else that is ERR_MISSING.
+ * with only a vocabulary, or nanoGPT's meta.pkl, opens with an empty s->table; else that is ERR_MISSING.
  */
 int source_open(struct source *s, const char *path, uint64_t seed, bool need_weights,
                 const struct progress *p);

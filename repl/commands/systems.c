@@ -271,7 +271,7 @@ static const struct system_option table[] = {
 /* karpathy/nanoGPT: train.py */
 {NANO, "out_dir", "checkpoint.folder", ""},
 {NANO, "init_from", "model.init", "scratch: random; resume: :train resume; gpt2, ...: a folder; nanoGPT's own ckpt.pt loads too"},
-{NANO, "dataset", "data.data", "train.bin is data.data, val.bin is data.validation"},
+{NANO, "dataset", "data.data", "train.bin is data.data, val.bin is data.validation; a meta.pkl beside them is the tokenizer of a random model"},
 {NANO, "get_batch", "data.shuffle, data.shift", "its windows begin at random tokens; shift=on cuts a text elsewhere each epoch, in which each token is read once"},
 {NANO, "eval_interval", "logging.eval_every, logging.eval_first", "nanoGPT always evaluates before the first step"},
 {NANO, "eval_iters", "logging.eval_windows", "in windows, not in batches"},

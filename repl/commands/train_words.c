@@ -10,6 +10,7 @@
 #include "repl/settings/options_table.h"
 #include "repl/terminal/wrap.h"
 #include "train/config/table.h"
+#include "train/data/characters.h"
 #include "train/prepare/prepare_config.h"
 
 #include <stdio.h>
@@ -107,6 +108,22 @@ static int explain_words(int rc, char *const *words, int n)
     return rc;
 }
 
+/* A new model on nanoGPT's files of characters has these as its tokens, unless others are named. */
+static int take_characters(struct run_config *c)
+{
+    char *meta, shown[SHOWN];
+    if (!run_init_is_random(&c->model) || strstr(c->model.init, "tokenizer=") != NULL ||
+        *c->model.tokenizer != '\0')
+        return 0;
+    int rc = characters_find(&meta, c->data.data);
+    if (rc == 0 && meta != NULL &&
+        (rc = run_config_set(c, ORIGIN_COMMAND_LINE, "model.tokenizer", meta)) == 0)
+        wrap_say(stderr, "", "prattle: the tokenizer is that of the data: the characters in %s",
+                 file_show(shown, sizeof shown, meta));
+    mem_free(meta);
+    return rc;
+}
+
 int train_words(struct run_config *c, char *const *words, int n)
 {
     int rc = run_config_words(c, words, n);
@@ -114,7 +131,7 @@ int train_words(struct run_config *c, char *const *words, int n)
         return rc == ERR_NOMEM ? rc : explain_words(rc, words, n);
     if ((rc = run_config_check_preset_files(c)) == 0)
         note_presets(words, n);
-    return rc;
+    return rc == 0 ? take_characters(c) : rc;
 }
 
 /* Of which settings a command's are, that stand without --. */

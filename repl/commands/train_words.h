@@ -5,7 +5,8 @@
 
 /* As run_config_words and run_config_check_preset_files; the sentence also tells a text from a file
  * of settings, and a setting that was written with spaces around its "=". A file that a preset
- * hides is named. */
+ * hides is named. A random model without a tokenizer has the characters of the data, where these
+ * are known (characters.h). */
 int train_words(struct run_config *c, char *const *words, int n);
 /* rc of options that n words of a command with those options of its own have (NULL: of none). Where
  * one is a setting of a run or of data, the sentence says how it is written, or that the command

@@ -28,7 +28,7 @@ static const struct setting table[] = {
  .more = "A path, random:NAME, or random with the sizes n_layer to n_inner"},
 {.group = "model", .name = "tokenizer", .type = SETTING_PATH, .offset = M(tokenizer), .argument = "PATH",
  .help = "random model: folder, GGUF or .model with a vocabulary",
- .more = "vocab_size then follows from the vocabulary"},
+ .more = "Or nanoGPT's meta.pkl; empty: the meta.pkl beside its token files. vocab_size then follows from the vocabulary"},
 {.group = "model", .name = "n_layer", .also = "n_layers|num_layers|num_hidden_layers", .type = SETTING_INT, .offset = M(n_layer), .max = 4096, .argument = "N",
  .help = "random model: layers; 0: as in init"},
 {.group = "model", .name = "n_head", .also = "n_heads|num_attention_heads", .type = SETTING_INT, .offset = M(n_head), .max = 1 << 17, .argument = "N",

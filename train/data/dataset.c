@@ -10,6 +10,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/sha256.h"
+#include "train/data/characters.h"
 #include "train/data/markup.h"
 #include "train/data/text_cache.h"
 
@@ -328,6 +329,8 @@ int dataset_open(struct dataset *train, struct dataset *validation, const struct
         rc = err_set(ERR_RANGE, "validation_fraction must be 0 to less than 1, not %g", fraction);
     if (rc == 0)
         rc = open_stream(&s, c->data);
+    if (rc == 0)
+        rc = characters_note(train->files->list, train->files->n, t, p);
     if (rc == 0 && separate) {
         dataset_close(validation);
         other.seed++; /* what is generated to measure on is not what is trained on */

@@ -7,7 +7,9 @@
 #include "weights/torch/pickle.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { MAX_BYTES = 16 << 20 };
 
@@ -97,4 +99,24 @@ int meta_vocab_open(struct tokenizer **out, const char *folder, const struct con
     buf_release(&text);
     mem_free(path);
     return rc;
+}
+
+int meta_vocab_beside(struct tokenizer **out, char **path, const char *file)
+{
+    const struct config any = {.n_vocab = INT_MAX};
+    const char *slash = strrchr(file, '/');
+    char *folder = slash == NULL ? mem_strdup(".") : mem_sprintf("%.*s", (int)(slash - file), file);
+    int rc = folder == NULL ? ERR_NOMEM : meta_vocab_open(out, folder, &any, NULL);
+    *path = NULL;
+    if (rc == 0 && *out != NULL &&
+        (*path = slash == NULL ? mem_strdup("meta.pkl") : file_join(folder, "meta.pkl")) == NULL) {
+        tokenizer_free(*out);
+        *out = NULL;
+        rc = ERR_NOMEM;
+    }
+    mem_free(folder);
+    if (rc == 0 || rc == ERR_NOMEM)
+        return rc;
+    err_clear();
+    return 0;
 }

@@ -11,4 +11,8 @@
 int meta_vocab_open(struct tokenizer **out, const char *folder, const struct config *c,
                     const struct progress *p);
 
+/* The same beside a file of tokens: in its folder. *path: of the meta.pkl, in fresh memory. Both
+ * NULL: there is none with characters. ERR_NOMEM. */
+int meta_vocab_beside(struct tokenizer **out, char **path, const char *file);
+
 #endif

@@ -100,6 +100,20 @@ void words_release(struct words *w)
     *w = (struct words){0};
 }
 
+char *words_undo_escapes(const char *text)
+{
+    char *out = mem_strdup(text), *to = out;
+    for (const char *p = text; out != NULL && *p != '\0'; to++) {
+        char c = *p;
+        const bool escape = c == '\\' && p[1] != '\0' && strchr("ntr\\", p[1]) != NULL;
+        p += escape ? read_escape(p, &c) : 1;
+        *to = c;
+    }
+    if (out != NULL)
+        *to = '\0';
+    return out;
+}
+
 /* The length of the quoted part at the front of text [n]; 0: there is none. Escapes are those of
  * words, so one of a quote does not end it. */
 static size_t quoted_length(const char *text, size_t n)

@@ -21,6 +21,9 @@ struct words {
  */
 int words_parse(struct words *out, const char *text);
 void words_release(struct words *w);
+/* A text that is no list, in fresh memory, with \n, \t, \r and \\ undone; any other backslash
+ * stays, as in LaTeX's \section. NULL: no memory. */
+char *words_undo_escapes(const char *text);
 /* Of words in quotes with commas between, `"a", "b"`, fresh text for words_parse; NULL where text
  * [n] is not several of them. ERR_RANGE: a comma is missing. */
 int words_unquote(char **out, const char *text, size_t n);

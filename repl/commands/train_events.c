@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "model/base/words.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/train_lines.h"
@@ -30,10 +31,9 @@ static void show_tick(void *user, const struct metrics *m, int64_t step, double 
 
 /* A text from the weights as they are, by the settings of answers, always with the same
  * draws; the text in progress is left alone. */
-static int make_sample(struct repl *r, struct answer *a)
+static int make_sample(struct repl *r, const char *text, struct answer *a)
 {
     const struct run_config *c = run_settings(r->run);
-    const char *text = c->logging.sample_prompt;
     struct settings s;
     struct sequence sequence;
     struct prompt prompt = {0};
@@ -60,9 +60,11 @@ static int show_sample(void *user, struct buf *out)
 {
     struct repl *r = user;
     struct answer a = {0};
-    int rc = make_sample(r, &a);
-    if (rc == 0 && (rc = buf_str(out, run_settings(r->run)->logging.sample_prompt)) == 0)
+    char *text = words_undo_escapes(run_settings(r->run)->logging.sample_prompt);
+    int rc = text == NULL ? ERR_NOMEM : make_sample(r, text, &a);
+    if (rc == 0 && (rc = buf_str(out, text)) == 0)
         rc = buf_add(out, buf_text(&a.text), a.text.n);
+    mem_free(text);
     progress_wipe();
     /* A model without words, or without a token to begin an empty prompt with, has none, nor has a
      * prompt that is longer than the context. */

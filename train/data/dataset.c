@@ -10,6 +10,7 @@
 #include "model/base/file.h"
 #include "model/base/mem.h"
 #include "model/base/sha256.h"
+#include "model/base/words.h"
 #include "train/data/characters.h"
 #include "train/data/markup.h"
 #include "train/data/text_cache.h"
@@ -17,6 +18,8 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
+
+static const char END_OF_TEXT[] = "<|endoftext|>";
 
 /* The files of one stream, until the last part of it is closed. */
 struct data_files {
@@ -38,7 +41,7 @@ int data_config_init(struct data_config *c)
     c->generated_tokens = 1 << 20;
     c->data = mem_strdup("");
     c->validation = mem_strdup("");
-    c->document_separator = mem_strdup("<|endoftext|>");
+    c->document_separator = mem_strdup(END_OF_TEXT);
     if (c->data != NULL && c->validation != NULL && c->document_separator != NULL)
         return 0;
     data_config_release(c);
@@ -86,9 +89,9 @@ static size_t count_texts(const struct data_sources *s, size_t first)
 }
 
 /* The setting's word for none: a value left empty is easily overlooked. */
-static const char *separator_of(const struct data_config *c)
+static bool has_separator(const struct data_config *c)
 {
-    return strcmp(c->document_separator, "file") == 0 ? "" : c->document_separator;
+    return *c->document_separator != '\0' && strcmp(c->document_separator, "file") != 0;
 }
 
 static int open_sources(struct data_files *f, const struct data_sources *s,
@@ -100,16 +103,17 @@ static int open_sources(struct data_files *f, const struct data_sources *s,
         [DATA_LLMC] = TOKENS_LLMC,         [DATA_TFRECORD] = TOKENS_TFRECORD,
         [DATA_PICKLE] = TOKENS_PICKLE,     [DATA_NPY] = TOKENS_NPY};
     const token_id end = t == NULL ? TOKEN_NONE : tokenizer_eos(t);
-    int rc = 0;
+    char *separator = words_undo_escapes(has_separator(c) ? c->document_separator : "");
+    int rc = separator == NULL ? ERR_NOMEM : 0;
     for (size_t i = 0; i < s->n && rc == 0; f->n += rc == 0) {
         size_t texts = count_texts(s, i);
         if (texts > 0)
-            rc = text_cache_open(&f->list[f->n], &s->list[i], texts, separator_of(c), c->special, t,
-                                 p);
+            rc = text_cache_open(&f->list[f->n], &s->list[i], texts, separator, c->special, t, p);
         else
             rc = token_file_open(&f->list[f->n], formats[s->list[i].kind], s->list[i].path, end, p);
         i += texts > 0 ? texts : 1;
     }
+    mem_free(separator);
     return rc;
 }
 
@@ -310,6 +314,22 @@ static int open_stream(struct stream *s, const char *paths)
     return rc;
 }
 
+/* A separator of the user's own that is never found is a slip of the keys more often than not. */
+static void note_separator(const struct data_config *c, const struct data_files *f,
+                           const struct progress *p)
+{
+    char shown[80];
+    bool texts = false, cut = false;
+    for (size_t i = 0; i < f->n; i++) {
+        const bool text = f->list[i].n_texts > 0 && !f->list[i].json_lines;
+        texts |= text;
+        cut |= text && f->list[i].n_documents > f->list[i].n_texts;
+    }
+    if (texts && !cut && has_separator(c) && strcmp(c->document_separator, END_OF_TEXT) != 0)
+        progress_note(p, "document_separator %s cuts none of the texts: each is one document",
+                      file_show(shown, sizeof shown, c->document_separator));
+}
+
 int dataset_open(struct dataset *train, struct dataset *validation, const struct data_config *c,
                  const struct tokenizer *t, int n_vocab, const struct progress *p)
 {
@@ -329,6 +349,8 @@ int dataset_open(struct dataset *train, struct dataset *validation, const struct
         rc = err_set(ERR_RANGE, "validation_fraction must be 0 to less than 1, not %g", fraction);
     if (rc == 0)
         rc = open_stream(&s, c->data);
+    if (rc == 0)
+        note_separator(c, train->files, p);
     if (rc == 0)
         rc = characters_note(train->files->list, train->files->n, t, p);
     if (rc == 0 && separate) {

@@ -5,6 +5,7 @@
 #include "model/base/file_show.h"
 #include "model/base/mem.h"
 #include "model/base/settings_words.h"
+#include "model/base/words.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ static const struct setting rows[] = {
 {.group = "prepare", .name = "field", .also = "column", .type = SETTING_STRING, .offset = P(field),
  .help = "field of JSON lines, or column of CSV or Parquet, with the text"},
 {.group = "prepare", .name = "document_separator", .also = "separator", .type = SETTING_STRING, .offset = P(separator),
- .help = "text between documents; file: each file is one"},
+ .help = "text between documents; file: each file is one",
+ .more = "\\n, \\t, \\r and \\\\ are understood"},
 {.group = "prepare", .name = "special", .type = SETTING_BOOL, .offset = P(special),
  .help = "read <|endoftext|> and the like in texts as tokens"},
 {.group = "prepare", .name = "split", .type = SETTING_STRING, .offset = P(split),
@@ -116,6 +118,13 @@ int prepare_config_set(struct prepare_config *c, const char *word)
     int rc = key == NULL ? ERR_NOMEM : settings_table_lookup(&prepare_settings, &row, key, false);
     if (rc == 0)
         rc = settings_table_parse(&prepare_settings, row, c, word + n + 1);
+    if (rc == 0 && row->offset == P(separator)) {
+        char *undone = words_undo_escapes(c->separator);
+        if (undone == NULL)
+            rc = ERR_NOMEM;
+        else
+            mem_free(c->separator), c->separator = undone;
+    }
     mem_free(key);
     return rc;
 }

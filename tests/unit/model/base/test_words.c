@@ -148,6 +148,23 @@ static void test_nearest(void **state)
     assert_null(words_nearest("", names, 5));
 }
 
+static void escapes_of_a_text_are_undone(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"a\\nb\\tc\\r", "a\nb\tc\r"},
+        {"\\\\n", "\\n"},
+        {"\\section{\\begin", "\\section{\\begin"},
+        {"a, b\\", "a, b\\"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *undone = words_undo_escapes(cases[i][0]);
+        assert_string_equal(undone, cases[i][1]);
+        mem_free(undone);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +174,7 @@ int main(void)
         cmocka_unit_test(test_parse_refuses),
         cmocka_unit_test(test_parse_without_memory),
         cmocka_unit_test(test_nearest),
+        cmocka_unit_test(escapes_of_a_text_are_undone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

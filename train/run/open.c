@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/base/profile.h"
+#include "train/data/overlap.h"
 #include "train/run/adapter.h"
 #include "train/run/check.h"
 #include "train/run/evaluate.h"
@@ -28,6 +29,8 @@ static int find_data(struct run *r)
         data.seed = c->training.seed;
     int rc = dataset_open(&r->train, &r->validation, &data, r->model->tokenizer,
                           r->model->config.n_vocab, r->events.progress);
+    if (rc == 0)
+        rc = data_note_overlap(data.data, data.validation, r->events.progress);
     if (rc == 0)
         rc = batches_new(&r->batches, &r->train, &data, c->training.micro_batch_size,
                          c->training.sequence_length);

@@ -15,4 +15,14 @@ has "in a folder" "$seen both/val.txt; " "$(train data=both validation=both/val.
 has "several" "$seen both/train.txt and 1 more; " "$(train data=both validation=both)"
 is "not a copy" 0 "$(train data=a.txt validation=both/val.txt | grep -c "$seen")"
 is "nor a part held out" 0 "$(train data=a.txt | grep -c "$seen")"
+
+none='but with eval_every=0 there is none'
+has "an evaluation without validations" "eval runs with each validation, $none" "$(train data=a.txt eval=text eval_file=a.txt eval_every=0)"
+has "a first one" "eval_first is the first validation, $none" "$(train data=a.txt eval_first=on eval_every=0)"
+has "of a preset it is none" "[finished at step 1;" "$(train finetune data=a.txt eval_every=0)"
+has "which resumes" "[finished at step 2;" "$("$PRATTLE" train resume run steps=2 2>&1)"
+has "a stride over the windows" "stride 1000 is more than sequence_length 8: 992 of 1000 tokens are in no window" "$(train data=a.txt stride=1000)"
+has "a decay that ends before it starts" "the decay starts at step 18 (decay_start) and ends at step 10 (decay_steps)" \
+    "$(train data=a.txt steps=20 decay_steps=10 decay_start=0.9)"
+is "and one that does not" 0 "$(train data=a.txt steps=20 decay_steps=19 decay_start=0.9 stride=8 | grep -c 'decay starts\|stride')"
 finish

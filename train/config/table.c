@@ -79,7 +79,7 @@ static const struct setting table[] = {
 
 {.group = "training", .name = "steps", .holds_from = RUN_HOLDS_FROM_STEP, .also = "max_steps|num_steps|max_iters|max_update|training_steps|max_train_steps|train_iters", .type = SETTING_INT64, .offset = T(steps), .max = MANY, .argument = "N",
  .help = "optimizer steps; 0: no limit",
- .more = "The run ends at the first of steps, epochs and budget_hours; if all are 0, after one epoch"},
+ .more = "The run ends at the first of steps, epochs and budget_hours that are given together; one given later, as on the command line, takes the place of all those of a preset or a file. If all are 0, after one epoch"},
 {.group = "training", .name = "epochs", .holds_from = RUN_HOLDS_FROM_STEP, .also = "num_epochs|num_train_epochs|max_epoch|max_epochs", .type = SETTING_DOUBLE, .offset = T(epochs), .max = 1e6, .or_auto = true, .argument = "X",
  .help = "passes over the data; 0: no limit; auto: by its size",
  .more = "With weighted sources a pass has as many windows as all sources together"},

@@ -65,6 +65,11 @@ static double cycle_rate(const struct schedule_config *c, int64_t step, int64_t 
                                       : cosine_part(c, part);
 }
 
+int64_t schedule_decay_start(const struct schedule_config *c, int64_t n_steps)
+{
+    return steps_of(c->decay_start, n_steps / count_cycles(c));
+}
+
 double schedule_rate(const struct schedule_config *c, int64_t step, int64_t n_steps)
 {
     const int64_t last = count_cycles(c) - 1, each = n_steps / (last + 1);

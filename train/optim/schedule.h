@@ -44,6 +44,8 @@ struct schedule_config {
 void schedule_config_init(struct schedule_config *c);
 /* W in a run of n_steps, or in its first part. */
 int64_t schedule_warmup(const struct schedule_config *c, int64_t n_steps);
+/* The step of it that decay_start says. */
+int64_t schedule_decay_start(const struct schedule_config *c, int64_t n_steps);
 /*
  * The learning rate of step 0, 1, ... in a run of n_steps; 0: the length is unknown. Then a warmup
  * given as a fraction is 0, a decay_start given as a fraction is W, and the rate decays only if

@@ -87,6 +87,28 @@ static int check_patience(const struct run_config *c)
     return 0;
 }
 
+/* What goes with validations, given where or after these are switched off. What a run has stored
+ * stays; a preset has it for those who do not. */
+static int check_without_validation(const struct run_config *c)
+{
+    const struct logging_section *l = &c->logging;
+    const struct setting *const every = RUN_ROW(logging.eval_every);
+    const struct {
+        bool on;
+        const struct setting *row;
+        const char *text;
+    } idle[] = {{*l->eval != '\0', RUN_ROW(logging.eval), "eval runs with each validation"},
+                {l->eval_first, RUN_ROW(logging.eval_first), "eval_first is the first validation"}};
+    for (size_t i = 0; i < sizeof idle / sizeof *idle && l->eval_every == 0; i++)
+        if (idle[i].on && settings_store_origin(&c->store, idle[i].row) != ORIGIN_CHECKPOINT &&
+            settings_store_layer(&c->store, idle[i].row) >=
+                settings_store_layer(&c->store, every)) {
+            err_set(ERR_RANGE, "%s, but with eval_every=0 there is none", idle[i].text);
+            return RUN_BLAME(c, idle[i].row, every);
+        }
+    return 0;
+}
+
 static int check_evaluation(const struct run_config *run)
 {
     const struct logging_section *l = &run->logging;
@@ -157,6 +179,8 @@ int run_check_reports(const struct run_config *c)
     int rc = check_wandb(c);
     if (rc == 0)
         rc = check_patience(c);
+    if (rc == 0)
+        rc = check_without_validation(c);
     return rc == 0 ? check_evaluation(c) : rc;
 }
 

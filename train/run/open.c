@@ -19,7 +19,27 @@
 #include "weights/load.h"
 #include "train/step/weights_init.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+/* Settings of which one leaves another nothing to do. */
+static void note_idle(const struct run *r)
+{
+    const struct run_config *c = &r->config;
+    const int stride = c->data.stride, length = c->training.sequence_length;
+    const struct schedule_config *s = &c->schedule;
+    const int64_t start = schedule_decay_start(s, r->n_steps);
+    if (stride > length)
+        progress_note(r->events.progress,
+                      "stride %d is more than sequence_length %d: %d of %d tokens are in no window",
+                      stride, length, stride - length, stride);
+    if (s->decay_start > 0 && s->decay_steps > 0 && start >= s->decay_steps &&
+        s->kind != SCHEDULE_CONSTANT && s->kind != SCHEDULE_COSINE_RAMP)
+        progress_note(r->events.progress,
+                      "the decay starts at step %" PRId64 " (decay_start) and ends at step %" PRId64
+                      " (decay_steps): the rate falls there at once",
+                      start, s->decay_steps);
+}
 
 static int find_data(struct run *r)
 {
@@ -42,6 +62,8 @@ static int find_data(struct run *r)
         if (batches_plan(r->batches, r->n_steps, c->training.global_batch_size) != 0)
             rc = RUN_BLAME(c, RUN_ROW(data.data));
     }
+    if (rc == 0)
+        note_idle(r);
     return rc;
 }
 

@@ -292,7 +292,8 @@ static void test_change_looks_for_the_file(void **state)
     assert_string_equal(run_settings(r)->logging.eval, "");
     assert_fails(run_change(r, (char *const[]){"wandb=on"}, 1), ERR_RANGE,
                  "wandb=on needs tensorboard=on");
-    assert_ok(run_change(r, (char *const[]){"eval=wikitext", "eval_every=0"}, 2));
+    assert_fails(run_change(r, (char *const[]){"eval=wikitext", "eval_every=0"}, 2), ERR_RANGE,
+                 "eval runs with each validation, but with eval_every=0 there is none");
     run_free(r);
     trial_close(&t);
 }

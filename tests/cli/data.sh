@@ -49,19 +49,27 @@ is "generated: as a run has it" "generated 1024 1048576, 1024 a document ids 0 t
     "$(for f in format documents tokens vocabulary; do field $f "$made"; done | paste -sd ' ')"
 has "generated ids are a model's" "data=generated needs a model for its vocabulary: load one" "$(info generated)"
 printf '<mediawiki>\n<page><title>Cat</title><revision><text>A [[cat]].</text></revision></page>\n' >"$TMPDIR/wiki.xml"
-wiki="$TMPDIR/wiki.xml looks like a MediaWiki dump: the model will learn its markup; for plain text: \`prattle data prepare $TMPDIR/wiki.xml NEW.jsonl\`"
+wiki="$TMPDIR/wiki.xml looks like a MediaWiki dump, and its markup counts as text; for plain text: \`prattle data prepare $TMPDIR/wiki.xml NEW.jsonl\`"
 has "a dump is named, with what makes text of it" "prattle: $wiki" "$(info "$TMPDIR/wiki.xml" --model $MODEL)"
 is "and read as any text" text "$(field format "$(info "$TMPDIR/wiki.xml" --model $MODEL)")"
 printf 'one\r\ntwo\r\nthree\r\n' >"$TMPDIR/dos.txt"
-has "lines of Windows are told of" "dos.txt: lines end in CR LF, and the model will learn the CR; without it: \`tr -d '\r' < $TMPDIR/dos.txt > NEW\`" \
+has "lines of Windows are told of" "dos.txt: lines end in CR LF, and the CR counts as text; without it: \`tr -d '\r' < $TMPDIR/dos.txt > NEW\`" \
     "$(info "$TMPDIR/dos.txt" --model $MODEL)"
+iconv -f UTF-8 -t UTF-16 "$TMPDIR/dos.txt" >"$TMPDIR/dos16.txt"
+has "  in UTF-16 too" "dos16.txt: lines end in CR LF, and the CR counts as text; without it: \`iconv -f UTF-16 -t UTF-8 $TMPDIR/dos16.txt | tr -d '\r' > NEW\`" \
+    "$(info "$TMPDIR/dos16.txt" --model $MODEL)"
+printf '{"text": "one\\r\\ntwo\\r\\n"}\n{"text": "three\\r\\nfour"}\n' >"$TMPDIR/dos.jsonl"
+has "  in JSON" "without it: \`sed 's/\\\\r\\\\n/\\\\n/g' $TMPDIR/dos.jsonl > NEW\`" "$(info "$TMPDIR/dos.jsonl" --model $MODEL)"
+is "  which does" '{"text": "one\ntwo\n"}' "$(sed 's/\\r\\n/\\n/g' "$TMPDIR/dos.jsonl" | head -1)"
 tr -d '\r' <"$TMPDIR/dos.txt" >"$TMPDIR/unix.txt"
+tar -cf "$TMPDIR/dos.tar" -C "$TMPDIR" unix.txt dos.txt
+has "  behind another in an archive" "dos.tar: dos.txt: lines end in CR LF" "$(info "$TMPDIR/dos.tar" --model $MODEL)"
 is "  others are not" "" "$(info "$TMPDIR/unix.txt" --model $MODEL | grep CR)"
 gzip -c "$TMPDIR/wiki.xml" >"$TMPDIR/wiki.xml.gz"
 has "packed too" "$TMPDIR/wiki.xml.gz looks like a MediaWiki dump" "$(info "$TMPDIR/wiki.xml.gz" --model $MODEL)"
 mkdir "$TMPDIR/marked"
 printf '<!doctype html><p>One day' >"$TMPDIR/marked/a.html"; cp "$TMPDIR/wiki.xml" "$TMPDIR/marked/"
-is "many are named once" "prattle: $TMPDIR/marked/a.html and 1 more look like markup (HTML): the model will learn it" \
+is "many are named once" "prattle: $TMPDIR/marked/a.html and 1 more look like markup (HTML), which counts as text" \
     "$(info "$TMPDIR/marked" --model $MODEL | grep markup | sed 's/;.*//')"
 for i in $(seq 40); do cat "$TMPDIR/wiki.xml"; done >"$TMPDIR/long.xml"
 has "a run names it when it begins" "long.xml looks like a MediaWiki dump" \
@@ -90,7 +98,7 @@ has "usage" "usage: prattle data info PATH|check PATH [TEXTS ...] [KEY=VALUE ...
 is "a failure is a status" 1 "$("$PRATTLE" data info "$TMPDIR/none" 2>/dev/null; echo $?)"
 # Plain text is wanted of what is prepared, and of what a tokenizer is trained on.
 for i in $(seq 9); do echo "<p>One day $i a fox met a crow.</p>"; done >"$TMPDIR/a page.html"
-page="$TMPDIR/a page.html looks like HTML: the model will learn its markup; for plain text: \`pandoc -f html -t plain --wrap=none '$TMPDIR/a page.html' > NEW\`"
+page="$TMPDIR/a page.html looks like HTML, and its markup counts as text; for plain text: \`pandoc -f html -t plain --wrap=none '$TMPDIR/a page.html' > NEW\`"
 has "markup is named where it is prepared" "$page" "$("$PRATTLE" data prepare "$TMPDIR/a page.html" "$TMPDIR/page" --model $MODEL 2>&1)"
 has "  where a tokenizer is trained" "$page" "$("$PRATTLE" tokenizer train "$TMPDIR/a page.html" "$TMPDIR/page-tokens" --vocab-size 258 2>&1)"
 is "  but not what preparing makes plain" "" \

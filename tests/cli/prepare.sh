@@ -49,7 +49,7 @@ has "an index is no data" "made/rec.tfrecord.index is an index of records: name 
 has "nothing of the kind is no data" "there is no file or preset made/none" "$("$PRATTLE" train made/none 2>&1)"
 rm -r made
 printf 'id,text\n1,One day\n2,"A fox, a crow"\n' >table.csv
-has "CSV is not read as text without a word" "table.csv looks like CSV: the model will learn its markup; for plain text: \`prattle data prepare table.csv NEW.jsonl field=COLUMN\`" \
+has "CSV is not read as text without a word" "table.csv looks like CSV, and its markup counts as text; for plain text: \`prattle data prepare table.csv NEW.jsonl field=COLUMN\`" \
     "$("$PRATTLE" data info table.csv 2>&1 | tr -s ' \n' ' ')"
 rm table.csv
 mkdir place

@@ -5,6 +5,7 @@
 #include "train/data/not_text.h"
 #include "train/data/packing.h"
 #include "train/data/text_stream.h"
+#include "train/data/utf16.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -172,41 +173,76 @@ const struct markup *markup_find_csv(const char *name, const char *head, size_t 
     return is ? &kinds[CSV] : NULL;
 }
 
+/* Of a larger archive only the first text is looked at: what is behind it takes as long to reach as
+ * to read. */
+static const uint64_t SMALL_ARCHIVE = 4 << 20;
+
 /* A source that looks like markup: its first text does. */
 struct marked {
     const struct markup *markup; /* NULL: none does */
-    bool dos;                    /* all lines of its beginning end in CR LF */
+    const char *dos; /* all lines of a beginning end in CR LF: what does without; NULL */
     const struct data_source *source;
     char name[TEXT_NAME];
 };
 
-static bool has_dos_lines(const char *head, size_t n)
+/* Whether all line ends of the text are behind a CR; these are escapes in JSON. */
+static bool has_dos_lines(const char *text, bool json)
 {
+    const char *const end = json ? "\\n" : "\n", *const both = json ? "\\r\\n" : "\r\n";
+    const size_t before = strlen(both) - strlen(end);
     size_t lines = 0;
-    for (size_t i = 1; i < n; i++) {
-        if (head[i] == '\n' && head[i - 1] != '\r')
+    for (const char *p = text; (p = strstr(p, end)) != NULL; p += strlen(end), lines++)
+        if (p < text + before || strncmp(p - before, both, before) != 0)
             return false;
-        lines += head[i] == '\n';
-    }
     return lines >= MANY_LINES;
+}
+
+/* The beginning of the text in progress, as UTF-8. */
+static int read_beginning(struct text_stream *s, struct buf *out, bool *utf16)
+{
+    char head[HEAD_BYTES];
+    struct utf16 u = {0};
+    size_t n = 0;
+    int rc = text_stream_read(s, head, sizeof head, &n);
+    *utf16 = rc == 0 && s->kind == DATA_TEXT && utf16_has_mark(head, n);
+    if (!*utf16)
+        return rc != 0 ? rc : buf_add(out, head, n);
+    utf16_begin(&u, head);
+    return utf16_decode(&u, out, s->name, head + 2, n - 2, false);
+}
+
+static void look_at_text(struct marked *m, struct text_stream *s)
+{
+    struct buf head = {0};
+    bool utf16 = false;
+    const bool json = s->kind == DATA_JSON_LINES;
+    const int rc = read_beginning(s, &head, &utf16);
+    if (rc == 0 && !json && s->texts == 1) {
+        m->markup = markup_find_csv(s->name, buf_text(&head), head.n);
+        m->markup = m->markup == NULL ? markup_find(buf_text(&head), head.n) : m->markup;
+    }
+    if (rc == 0 && m->markup == NULL && has_dos_lines(buf_text(&head), json))
+        m->dos = json    ? "`sed 's/\\\\r\\\\n/\\\\n/g' FILE > NEW`"
+                 : utf16 ? "`iconv -f UTF-16 -t UTF-8 FILE | tr -d '\\r' > NEW`"
+                         : "`tr -d '\\r' < FILE > NEW`";
+    memcpy(m->name, s->name, sizeof m->name);
+    buf_release(&head);
 }
 
 static void look_at_source(struct marked *m, const struct data_source *source)
 {
     struct text_stream s;
-    char head[HEAD_BYTES];
-    size_t n = 0;
     bool got = false;
-    if (source->kind != DATA_TEXT || text_stream_open(&s, source, "text") != 0)
+    if (!data_kind_is_text(source->kind) || source->parquet ||
+        text_stream_open(&s, source, "text") != 0)
         return;
-    if (text_stream_next(&s, &got) == 0 && got && s.kind == DATA_TEXT &&
-        text_stream_read(&s, head, sizeof head, &n) == 0) {
-        m->markup = markup_find_csv(s.name, head, n);
-        m->markup = m->markup == NULL ? markup_find(head, n) : m->markup;
-        m->dos = m->markup == NULL && has_dos_lines(head, n);
-    }
     m->source = source;
-    memcpy(m->name, s.name, sizeof m->name);
+    while (text_stream_next(&s, &got) == 0 && got && m->markup == NULL && m->dos == NULL) {
+        if (data_kind_is_text(s.kind) && !s.rows)
+            look_at_text(m, &s);
+        if (s.file.bytes > SMALL_ARCHIVE)
+            break;
+    }
     text_stream_close(&s);
 }
 
@@ -214,12 +250,12 @@ static void look_at_source(struct marked *m, const struct data_source *source)
 static void note_dos_lines(const struct marked *m, size_t n, const struct progress *p)
 {
     char advice[512], more[40] = "";
-    data_advice(advice, sizeof advice, "`tr -d '\\r' < FILE > NEW`",
-                m->source->packed ? m->name : m->source->path, m->source->packed);
+    data_advice(advice, sizeof advice, m->dos, m->source->packed ? m->name : m->source->path,
+                m->source->packed);
     if (n > 1)
         snprintf(more, sizeof more, " and %zu more", n - 1);
-    progress_note(p, "%s%s: lines end in CR LF, and the model will learn the CR; without it: %s",
-                  m->name, more, advice);
+    progress_note(p, "%s%s: lines end in CR LF, and the CR counts as text; without it: %s", m->name,
+                  more, advice);
 }
 
 static const char *advise(char *out, size_t size, const struct marked *m)
@@ -236,8 +272,8 @@ void markup_note(const struct data_sources *s, bool prepare, const struct progre
     for (size_t i = 0; i < s->n; i++) {
         struct marked one = {0};
         look_at_source(&one, &s->list[i]);
-        dos = one.dos && n_dos == 0 ? one : dos;
-        n_dos += one.dos;
+        dos = one.dos != NULL && n_dos == 0 ? one : dos;
+        n_dos += one.dos != NULL;
         if (one.markup == NULL || (prepare && one.markup->prepared))
             continue;
         others += first.markup != NULL;
@@ -247,11 +283,11 @@ void markup_note(const struct data_sources *s, bool prepare, const struct progre
     if (n_dos > 0)
         note_dos_lines(&dos, n_dos, p);
     if (first.markup != NULL && others == 0)
-        progress_note(p, "%s looks like %s: the model will learn its markup; for plain text: %s",
+        progress_note(p, "%s looks like %s, and its markup counts as text; for plain text: %s",
                       first.name, first.markup->name, advise(advice, sizeof advice, &first));
     else if (first.markup != NULL)
         progress_note(p,
-                      "%s and %zu more look like markup (%s): the model will learn it; for plain "
+                      "%s and %zu more look like markup (%s), which counts as text; for plain "
                       "text: %s",
                       first.name, others, first.markup->name,
                       advise(advice, sizeof advice, &first));

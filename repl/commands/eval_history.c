@@ -16,7 +16,7 @@
 /* What is compared: a model's weights in a precision; and what was measured, by its definition. */
 struct history_comparison {
     const struct records *h;
-    const json_t **models;    /* [n_models]: the newest record of each, by its first one's age */
+    const json_t **models;    /* [n_models]: the newest record of each, by the age of that */
     const json_t **questions; /* [n_questions]: a record of each definition */
     size_t n_models, n_questions;
     size_t first, end;             /* of the models shown */
@@ -65,15 +65,25 @@ static bool same_question(const json_t *a, const json_t *b)
            record_limit(a) == record_limit(b) && same_contents(a, b);
 }
 
-static void add_record(const json_t **list, size_t *n, const json_t *record,
-                       bool (*same)(const json_t *a, const json_t *b))
+/* A question stays where it was first. */
+static void add_question(const json_t **list, size_t *n, const json_t *record)
 {
-    for (size_t i = 0; i < *n; i++)
-        if (same(list[i], record)) {
-            list[i] = record;
-            return;
-        }
-    list[(*n)++] = record;
+    size_t i = 0;
+    while (i < *n && !same_question(list[i], record))
+        i++;
+    list[i] = record;
+    *n += i == *n;
+}
+
+/* A model goes behind the others with each result: in a narrow terminal the first are left out. */
+static void add_model(const json_t **list, size_t *n, const json_t *record)
+{
+    size_t i = 0;
+    while (i < *n && !same_model(list[i], record))
+        i++;
+    *n += i == *n;
+    memmove(list + i, list + i + 1, (*n - 1 - i) * sizeof *list);
+    list[*n - 1] = record;
 }
 
 static bool record_is_partial(const json_t *record)
@@ -527,8 +537,8 @@ int eval_report_history(const struct records *h, enum table_format format, int w
     c.numbers = mem_array(h->n, sizeof *c.numbers);
     int rc = c.models == NULL || c.questions == NULL || c.numbers == NULL ? ERR_NOMEM : 0;
     for (size_t i = 0; i < h->n && rc == 0; i++) {
-        add_record(c.models, &c.n_models, h->list[i], same_model);
-        add_record(c.questions, &c.n_questions, h->list[i], same_question);
+        add_model(c.models, &c.n_models, h->list[i]);
+        add_question(c.questions, &c.n_questions, h->list[i]);
     }
     if (rc == 0)
         measure_numbers(&c);

@@ -154,6 +154,30 @@ static void results_stand_side_by_side(void **state)
     buf_release(&out);
 }
 
+/* Where only some have room, however old the model is. */
+static void the_model_just_measured_is_shown(void **state)
+{
+    (void)state;
+    struct model m[3];
+    struct buf out = {0};
+    scratch_write(&scratch, "prattle/evaluations.jsonl", "", 0);
+    for (int i = 0; i < 3; i++) {
+        tiny_speaker(&m[i], (uint64_t)i + 1);
+        m[i].name = m[i].source = "/a/model/of/some/name";
+        keep(&m[i], 1.125 + i, false);
+    }
+    shown(&out, TABLE_TEXT, 45);
+    has(&out, "1.12", false);
+    has(&out, "3.12", true);
+    keep(&m[0], 7.5, false);
+    shown(&out, TABLE_TEXT, 45);
+    has(&out, "7.50", true);
+    has(&out, "2.12", false);
+    for (int i = 0; i < 3; i++)
+        tiny_speaker_release(&m[i]);
+    buf_release(&out);
+}
+
 static void what_is_no_result_is_passed_over(void **state)
 {
     (void)state;
@@ -205,6 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_stand_side_by_side),
+        cmocka_unit_test(the_model_just_measured_is_shown),
         cmocka_unit_test(what_is_no_result_is_passed_over),
         cmocka_unit_test(without_a_place_there_is_a_sentence),
     };

@@ -45,6 +45,7 @@ struct figures {
     char text[MAX_FIGURES][N_FORMS][FIGURE];
     int rank[MAX_FIGURES]; /* 0: shown at any width; the greatest are the first to be left out */
     int n, n_usual;        /* the last ones come now and then */
+    int share;             /* which is the share of sgemm; 0: none */
 };
 
 __attribute__((format(printf, 3, 5), format(printf, 4, 5))) static void
@@ -102,6 +103,7 @@ static void add_speed(struct figures *f, const struct metrics *m, bool in_rows)
 static void add_share(struct figures *f, double percent, bool in_rows)
 {
     const int digits = percent < 9.5 ? 1 : 0;
+    f->share = f->n;
     add_figure(f, 0, "%*.*f %% of sgemm", "%*.*f %% sgemm", in_rows ? 3 : 0, digits,
                fmax(percent, 0.1));
 }
@@ -201,6 +203,10 @@ int train_lines_format_row(const struct metrics *m, int width, bool with_left, s
             rank = 0;
             form = BRIEF;
         }
+    /* Alone in a second row the share says less than it costs. */
+    const int over = column + figures_columns(&f, f.n_usual, form, rank) - width;
+    if (f.share > 0 && over > 0 && over <= (int)(strlen(BETWEEN) + strlen(f.text[f.share][form])))
+        f.rank[f.share] = N_RANKS;
     return rc == 0 ? put_figures(out, &f, form, rank, column, width) : rc;
 }
 

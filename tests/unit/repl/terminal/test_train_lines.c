@@ -115,6 +115,25 @@ static void rows_below_each_other_are_aligned(void **state)
     buf_release(&line);
 }
 
+/* In a row of its own it would double the lines of a long run. */
+static void the_share_is_left_out_first(void **state)
+{
+    (void)state;
+    struct metrics m = full;
+    struct buf line = {0};
+    m.n_steps = 100000;
+    m.skipped = 0;
+    m.validation_step = -1;
+    assert_ok(train_lines_format_row(&m, 79, false, &line));
+    assert_string_equal(buf_text(&line),
+                        "step     40/100000  epoch  0.01  loss 1.465  lr 7.6e-4   3566 tok/s");
+    line.n = 0;
+    assert_ok(train_lines_format_row(&m, 80, false, &line));
+    assert_non_null(strstr(buf_text(&line), "76 % sgemm"));
+    assert_null(strchr(buf_text(&line), '\n'));
+    buf_release(&line);
+}
+
 static void what_is_not_known_is_not_said(void **state)
 {
     (void)state;
@@ -213,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_fits_and_loses_nothing),
         cmocka_unit_test(rows_below_each_other_are_aligned),
+        cmocka_unit_test(the_share_is_left_out_first),
         cmocka_unit_test(what_is_not_known_is_not_said),
         cmocka_unit_test(a_small_share_is_no_nothing),
         cmocka_unit_test(what_is_out_of_the_ordinary_is_said),

@@ -38,6 +38,8 @@ has "its rank cannot change" "lora.rank was 8 in this run and cannot become 4" \
     "$("$PRATTLE" train resume whole rank=4 2>&1)"
 has "an adapter is no model to train" "is an adapter: init=BASE lora.adapter=PATH trains it further" \
     "$("$PRATTLE" train finetune data="$TEXT" init=$last folder=no --plan 2>&1)"
+has "nor one in use" "init=BASE adapter=PATH trains it further; \`:lora merge\` at the prompt, or prattle convert," \
+    "$("$PRATTLE" train finetune data="$TEXT" --model $last folder=no 2>&1)"
 train half precision=float16 >log 2>err
 is "beside weights in float16 too" 0 $?
 is "where its loss falls as well" 1 "$(($(loss 240 log) * 10 < $(loss 1 log) * 9))"

@@ -195,8 +195,10 @@ int run_check_model(const struct run_config *c, const struct model *m)
     if (m->adapter != NULL)
         return err_set(
             ERR_EXISTS,
-            "the model has an adapter, which training would not keep: `:lora merge` merges it into "
-            "the weights, `:lora drop` removes it, and then `adapter=PATH` trains one further");
+            "the model has an adapter, which training would not keep: init=BASE adapter=PATH "
+            "trains "
+            "it further; `:lora merge` at the prompt, or prattle convert, makes a model of both, "
+            "and `:lora drop` removes it");
     /* A checkpoint of an adapter refers to the file that the weights beside it come from. */
     if (c->lora.rank > 0 && m->changed)
         return err_set(ERR_MISMATCH, "the weights in memory are in no file, which an adapter must "

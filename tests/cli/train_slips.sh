@@ -21,6 +21,8 @@ has "an evaluation without validations" "eval runs with each validation, $none" 
 has "a first one" "eval_first is the first validation, $none" "$(train data=a.txt eval_first=on eval_every=0)"
 has "of a preset it is none" "[finished at step 1;" "$(train finetune data=a.txt eval_every=0)"
 has "which resumes" "[finished at step 2;" "$("$PRATTLE" train resume run steps=2 2>&1)"
+has "an evaluation of a file that is not given" "eval=text needs a file: eval_file=PATH" "$(train data=a.txt eval=text)"
+has "or not there" "or give eval_file=PATH or --data-dir" "$(train data=a.txt eval=wikitext)"
 has "a stride over the windows" "stride 1000 is more than sequence_length 8: 992 of 1000 tokens are in no window" "$(train data=a.txt stride=1000)"
 has "a decay that ends before it starts" "the decay starts at step 18 (decay_start) and ends at step 10 (decay_steps)" \
     "$(train data=a.txt steps=20 decay_steps=10 decay_start=0.9)"

@@ -109,6 +109,22 @@ static int check_without_validation(const struct run_config *c)
     return 0;
 }
 
+/* As eval_check_file says it of the command, which is given its FILE otherwise. */
+static int explain_evaluation(int rc, const struct eval *e)
+{
+    const char *at = strstr(err_text(), "give FILE");
+    if (rc == 0 || (at == NULL && e->file != NULL))
+        return rc;
+    if (e->file == NULL)
+        return err_set(rc, "eval=%s needs a file: eval_file=PATH", e->name);
+    char *why = mem_strdup(err_text());
+    if (why != NULL)
+        err_set(rc, "%.*sgive eval_file=PATH%s", (int)(at - err_text()), why,
+                why + (at - err_text()) + strlen("give FILE"));
+    mem_free(why);
+    return rc;
+}
+
 static int check_evaluation(const struct run_config *run)
 {
     const struct logging_section *l = &run->logging;
@@ -124,7 +140,10 @@ static int check_evaluation(const struct run_config *run)
         return 0;
     eval_config_init(&c);
     c.data_dir = run->data_dir;
-    int rc = eval_check_file(eval_find(l->eval), &c, *l->eval_file == '\0' ? NULL : l->eval_file);
+    const bool given = *l->eval_file != '\0';
+    int rc = eval_check_file(eval_find(l->eval), &c, given ? l->eval_file : NULL);
+    if (!given)
+        rc = explain_evaluation(rc, eval_find(l->eval));
     return rc == 0 ? 0 : RUN_BLAME(run, RUN_ROW(logging.eval_file), RUN_ROW(logging.eval));
 }
 

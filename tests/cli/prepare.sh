@@ -133,7 +133,10 @@ has "a list of objects is no JSON lines" "json.json line 1: expected a whole obj
 has "  over several lines too" "line 1: expected a whole object; jq -c '.[]' FILE" "$(line '[ \n{"text": "a"}]')"
 has "nor is an object over several" "line 1: expected a whole object; jq -c . FILE > NEW.jsonl" "$(line '{\r\n"text": "a"}')"
 has "other fields are named" "whose field text is a string, it has content, title; \`prattle data prepare FILE NEW.jsonl field=NAME\` takes one" "$(line '{"content": "a", "n": 1, "title": "b"}')"
-is "  where there are such" "json.json line 2: expected an object whose field text is a string" "$(line '{"text": "a"}\n{"text": null}' | head -n 1)"
+is "  where there are such" "json.json line 2: expected an object whose field text is a string, not null" "$(line '{"text": "a"}\n{"text": null}' | head -n 1)"
+has "  of lists too, with what they are" "a string, it has messages (a list), id (a number)" "$(line '{"messages": [], "id": 3}')"
+is "  without the advice where a field was named" "json.json line 1: expected an object whose field body is a string, it has content" \
+    "$(line '{"content": "a"}' >all; prepare json.json no-lines field=body | tail -n 1)"
 has "  few" "z...; \`prattle data prepare FILE NEW.jsonl field=NAME\`" "$(line "{\"$(printf %200s '' | tr ' ' z)\": \"a\", \"$(printf %200s '' | tr ' ' y)\": \"b\"}" | sed 's/ (200 bytes)//g')"
 prepare texts/a.txt texts/b.jsonl tf.tfrecord >said
 is "TFRecord has an index" 4 "$(wc -l <tf.tfrecord.index)"

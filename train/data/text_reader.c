@@ -323,27 +323,52 @@ static int next_text(struct text_reader *r, struct buf *out, bool *ends, bool *g
     }
 }
 
-/* The texts that an object has under other names, ", it has a, b; `:data prepare ...` takes one" */
-static void name_fields(char *out, size_t size, const json_t *value)
+static const char *kind_of_value(const json_t *value)
+{
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "a list";
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return "a number";
+    case JSON_STRING:
+        return "a text";
+    case JSON_NULL:
+        return "null";
+    default:
+        return "true or false";
+    }
+}
+
+/* What an object has, of texts their names: ", it has a, b; `:data prepare ...` takes one"; else of
+ * all what they are. given: the field was named, so what takes one is known. */
+static void name_fields(char *out, size_t size, const json_t *value, bool given)
 {
     const char *name;
     json_t *field;
-    size_t n = 0;
+    size_t n = 0, n_texts = 0;
     *out = '\0';
+    json_object_foreach((json_t *)(uintptr_t)value, name, field) n_texts += json_is_string(field);
     json_object_foreach((json_t *)(uintptr_t)value, name, field)
     {
-        if (json_is_string(field) && n < FIELDS_SHOWN)
-            n += (size_t)snprintf(out + n, size - n, "%s%s", n == 0 ? ", it has " : ", ",
-                                  file_quote(name));
+        if ((n_texts > 0 && !json_is_string(field)) || n >= FIELDS_SHOWN)
+            continue;
+        n += (size_t)snprintf(out + n, size - n, "%s%s", n == 0 ? ", it has " : ", ",
+                              file_quote(name));
+        if (n_texts == 0)
+            n += (size_t)snprintf(out + n, size - n, " (%s)", kind_of_value(field));
     }
-    if (n > 0 && n < size)
+    if (n_texts > 0 && n < size && !given)
         snprintf(out + n, size - n, "; `:data prepare FILE NEW.jsonl field=NAME` takes one");
 }
 
 /* Beside a line that is none, a list of all objects, or an object over several lines. */
 static int refuse_json(const struct text_reader *r, const json_t *value, const char *line, size_t n)
 {
-    char fields[3 * FIELDS_SHOWN];
+    char fields[4 * FIELDS_SHOWN], is[32] = "";
+    const json_t *field = json_object_get(value, r->field);
     while (n > 0 && strchr(" \t\r", line[n - 1]) != NULL)
         n--;
     const bool list = json_is_array(value) || (value == NULL && n == 1 && *line == '[');
@@ -352,9 +377,12 @@ static int refuse_json(const struct text_reader *r, const json_t *value, const c
                        list ? "'.[]'" : ".");
     if (value == NULL)
         return err_last();
-    name_fields(fields, sizeof fields, value);
-    return err_set(ERR_FORMAT, "expected an object whose field %s is a string%s",
-                   file_quote(r->field), fields);
+    name_fields(fields, sizeof fields, value, strcmp(r->field, "text") != 0);
+    if (field != NULL)
+        snprintf(is, sizeof is, ", not %s", kind_of_value(field));
+    const bool alone = field != NULL && json_object_size(value) == 1;
+    return err_set(ERR_FORMAT, "expected an object whose field %s is a string%s%s",
+                   file_quote(r->field), is, alone ? "" : fields);
 }
 
 static int add_json_text(struct text_reader *r, struct buf *out, const char *line, size_t n)

@@ -706,7 +706,7 @@ static void refuses_what_is_no_data(void **state)
          "NEW.jsonl makes lines"},
         {"number.jsonl", "{\"text\": \"a\"}\n{\"text\": 1}\n", 26,
          "cannot encode the texts: DIR/number.jsonl line 2: expected an object whose field text is "
-         "a string"},
+         "a string, not a number"},
         {"cut.jsonl", "{\"text\": \"a\"}\n{\"text\":\n", 23,
          "cannot encode the texts: DIR/cut.jsonl line 2: not JSON: unexpected token near end of "
          "file at column 8"},

@@ -98,7 +98,7 @@ static void refuses_what_is_no_text(void **state)
          "DIR/x is cut off after 5 bytes: copy or download it again"},
         {"t.bin", "1234", "DIR/t.bin has tokens; a tokenizer is trained on text"},
         {"j.json", "{\"text\": 1}",
-         "DIR/j.json line 1: expected an object whose field text is a string"},
+         "DIR/j.json line 1: expected an object whose field text is a string, not a number"},
     };
     struct scratch s;
     struct bpe_words words = {0};

@@ -332,7 +332,7 @@ static int resume_changed(struct repl *r, struct resume *q, struct beginning *b)
     int rc = run_config_copy(&c, &q->stored);
     if (rc != 0)
         return rc;
-    if ((rc = run_config_words(&c, b->words, b->n)) == 0 &&
+    if ((rc = train_change_words(&c, b->words, b->n)) == 0 &&
         (rc = run_config_look_in(&c, data_dir(r))) == 0)
         rc = resume_with(r, q, &c, DISCARD_RESUME, b);
     run_config_release(&c);

@@ -69,7 +69,9 @@ static int show_sample(void *user, struct buf *out)
     /* A model without words, or without a token to begin an empty prompt with, has none, nor has a
      * prompt that is longer than the context. */
     if (rc == ERR_MISSING || rc == ERR_RANGE || rc == ERR_FULL) {
-        char *why = mem_sprintf("no sample: %s", err_text());
+        const bool empty = *run_settings(r->run)->logging.sample_prompt == '\0';
+        char *why = mem_sprintf("no sample: %s%s", err_text(),
+                                rc == ERR_RANGE && empty ? ": sample_prompt=TEXT gives one" : "");
         progress_warn(why != NULL ? why : "no sample");
         mem_free(why);
         answer_release(&a);

@@ -13,6 +13,7 @@
 #include "train/data/characters.h"
 #include "train/prepare/prepare_config.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,6 +69,20 @@ static int find_apart(char *const *words, int n)
     return i < n ? i : 0;
 }
 
+/* "LR=1", "Steps=5": a key is written small. NULL: the word is no such pair of a setting. */
+static const struct setting *find_in_capitals(const char *word)
+{
+    char key[SHOWN];
+    size_t n = 0;
+    for (; isalnum((unsigned char)word[n]) || (word[n] != '\0' && strchr("_-.", word[n])); n++)
+        if (n + 1 < sizeof key)
+            key[n] = (char)tolower((unsigned char)word[n]);
+    if (word[n] != '=' || n >= sizeof key || settings_pair_key(word) > 0)
+        return NULL;
+    key[n] = '\0';
+    return settings_table_find(&run_table, key);
+}
+
 /* What the command does besides training that the first word, no file or preset, is near to. */
 static const char *near_action(const char *word, const char *why)
 {
@@ -87,7 +102,14 @@ static int explain_words(int rc, char *const *words, int n)
     const char *text = find_text(words, n, why);
     const char *action = n > 0 ? near_action(words[0], why) : NULL;
     const int at = find_apart(words, n);
-    if (action != NULL) {
+    const struct setting *row = NULL;
+    for (int i = 0; i < n && row == NULL; i++)
+        if ((row = find_in_capitals(words[i])) != NULL)
+            file_show(shown, sizeof shown, words[i]);
+    if (row != NULL) {
+        err_set(rc, "there is no file or preset %s; did you mean %s=%s?", shown, row->name,
+                strchr(shown, '=') + 1);
+    } else if (action != NULL) {
         err_set(rc, "there is no file or preset %s; did you mean `:train %s`?",
                 file_show(shown, sizeof shown, words[0]), action);
     } else if (text != NULL && is_text_name(text)) {
@@ -124,11 +146,17 @@ static int take_characters(struct run_config *c)
     return rc;
 }
 
-int train_words(struct run_config *c, char *const *words, int n)
+int train_change_words(struct run_config *c, char *const *words, int n)
 {
     int rc = run_config_words(c, words, n);
+    return rc == 0 || rc == ERR_NOMEM ? rc : explain_words(rc, words, n);
+}
+
+int train_words(struct run_config *c, char *const *words, int n)
+{
+    int rc = train_change_words(c, words, n);
     if (rc != 0)
-        return rc == ERR_NOMEM ? rc : explain_words(rc, words, n);
+        return rc;
     if ((rc = run_config_check_preset_files(c)) == 0)
         note_presets(words, n);
     return rc == 0 ? take_characters(c) : rc;

@@ -8,6 +8,8 @@
  * hides is named. A random model without a tokenizer has the characters of the data, where these
  * are known (characters.h). */
 int train_words(struct run_config *c, char *const *words, int n);
+/* The same of words that change a run: without what only a new one needs. */
+int train_change_words(struct run_config *c, char *const *words, int n);
 /* rc of options that n words of a command with those options of its own have (NULL: of none). Where
  * one is a setting of a run or of data, the sentence says how it is written, or that the command
  * takes none. */

@@ -2,7 +2,10 @@
 # Settings of a run that do not do what they seem to.
 . "$(dirname "$0")/lib.sh.inc"
 export XDG_CACHE_HOME=$TMPDIR/cache XDG_DATA_HOME=$TMPDIR/data
+meta=$PWD/tests/golden/foreign/nanogpt-char/meta.pkl
 cd "$TMPDIR" || exit 1
+mkdir chars && cp "$meta" chars
+for i in {1..40}; do printf '\4\0\5\0'; done >ids.bin
 mkdir both
 for i in {1..40}; do echo 'Once upon a time there was a small model.'; done | tee both/train.txt both/val.txt >a.txt
 ln a.txt other.txt
@@ -27,4 +30,12 @@ has "a stride over the windows" "stride 1000 is more than sequence_length 8: 992
 has "a decay that ends before it starts" "the decay starts at step 18 (decay_start) and ends at step 10 (decay_steps)" \
     "$(train data=a.txt steps=20 decay_steps=10 decay_start=0.9)"
 is "and one that does not" 0 "$(train data=a.txt steps=20 decay_steps=19 decay_start=0.9 stride=8 | grep -c 'decay starts\|stride')"
+
+cp a.txt b.txt
+has "a space behind a comma" "[finished at step 1;" "$(train "data=a.txt:0.7, b.txt:0.3" validation_fraction=0)"
+has "without weights too" "[finished at step 1;" "$(train "data=a.txt, b.txt" validation_fraction=0)"
+has "spaces around =, of a run that goes on" "a setting has no spaces around its =: steps=5" "$("$PRATTLE" train resume run steps = 5 2>&1)"
+has "a key in capitals" "there is no file or preset LR=1; did you mean learning_rate=1?" "$(train LR=1 data=a.txt)"
+has "what has no sample" "no token that begins a text: sample_prompt=TEXT gives one" \
+    "$(rm -rf run; "$PRATTLE" train init=$MODEL,tokenizer=$PWD/chars data=ids.bin folder=run steps=1 sequence_length=8 validation_fraction=0 sample_every=1 2>&1)"
 finish

@@ -164,7 +164,10 @@ static int parse_entry(struct mixture *m, const char *word, size_t n, bool *give
 {
     struct mixture_entry *e = &m->list[m->n];
     struct suffixes s = {.n_path = n, .until = INFINITY};
-    if (!path_exists(word))
+    const bool exists = path_exists(word);
+    for (; *word == ' ' && !exists; word++) /* behind the comma, as people write lists */
+        s.n_path = --n;
+    if (!exists && !path_exists(word))
         s = split_word(word, n);
     int rc = check_suffixes(&s, word);
     if (rc != 0)

@@ -447,9 +447,17 @@ static int refuse_empty(const struct data_sources *s, const char *what, const ch
     return err_set(ERR_MISSING, "%s %s has no text: %s", what, shown, buf_text(&s->left_out.first));
 }
 
+/* A space behind a comma, as people write lists, is no part of a name. */
+static const char *skip_spaces(const char *word)
+{
+    while (*word == ' ' && !file_exists(word))
+        word++;
+    return word;
+}
+
 static int add_path(struct data_sources *s, const char *word)
 {
-    char *path = file_expand(word);
+    char *path = file_expand(word = skip_spaces(word));
     const size_t before = s->n, left = s->left_out.n;
     bool pattern = false;
     int rc = path == NULL ? ERR_NOMEM : detect_pattern(&pattern, path);

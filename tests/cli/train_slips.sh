@@ -31,6 +31,9 @@ has "a decay that ends before it starts" "the decay starts at step 18 (decay_sta
     "$(train data=a.txt steps=20 decay_steps=10 decay_start=0.9)"
 is "and one that does not" 0 "$(train data=a.txt steps=20 decay_steps=19 decay_start=0.9 stride=8 | grep -c 'decay starts\|stride')"
 
+mkfifo both/pipe
+has "a pipe in a folder is left out" "left out: both/pipe is a pipe, not a regular file" "$(train data=both)"
+has "and no data by itself" "both/pipe is a pipe, not a regular file" "$(train data=both/pipe)"
 cp a.txt b.txt
 has "a space behind a comma" "[finished at step 1;" "$(train "data=a.txt:0.7, b.txt:0.3" validation_fraction=0)"
 has "without weights too" "[finished at step 1;" "$(train "data=a.txt, b.txt" validation_fraction=0)"

@@ -215,12 +215,21 @@ static bool may_stand_beside(const struct data_source *s, const char *head, size
            npy_is_file(head, n) || not_text_is_svg(head, n);
 }
 
+static bool is_regular(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) != 0 || S_ISREG(st.st_mode);
+}
+
 /* Look into a file; `inside` a folder one that is empty or binary is skipped. */
 static int classify_file(struct data_sources *all, struct data_source *s, bool *skip, bool inside)
 {
     struct file f;
     char head[LOOK_BYTES], shown[NAME_BYTES];
     int rc = file_open(&f, s->path);
+    *skip = rc != 0 && inside && !is_regular(s->path); /* a pipe or a socket */
+    if (*skip)
+        return left_out_add(&all->left_out, s->path);
     if (rc != 0)
         return rc;
     size_t n = f.bytes < sizeof head ? (size_t)f.bytes : sizeof head;

@@ -69,19 +69,21 @@ int run_folder_steps(const char *path, int64_t **steps, int *n)
     return rc;
 }
 
-/* The lock of a run, which has the number of its process. */
+/* The lock of a run, which has the number of its process. Whoever asks may have an error to say. */
 static bool has_trainer_lock(const char *path)
 {
     char *name = file_join(path, "lock"), who[32];
     struct file f;
     size_t n = 0;
-    if (name != NULL && file_exists(name) && file_open(&f, name) == 0) {
-        if (f.bytes < sizeof who && file_read_at(&f, who, 0, (size_t)f.bytes) == 0)
+    int rc = name == NULL ? ERR_NOMEM : 0;
+    if (rc == 0 && file_exists(name) && (rc = file_open(&f, name)) == 0) {
+        if (f.bytes < sizeof who && (rc = file_read_at(&f, who, 0, (size_t)f.bytes)) == 0)
             n = (size_t)f.bytes;
         file_close(&f);
     }
     mem_free(name);
-    err_clear();
+    if (rc != 0)
+        err_clear();
     return n > 1 && who[n - 1] == '\n' && strspn(who, "0123456789") == n - 1;
 }
 

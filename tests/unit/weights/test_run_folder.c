@@ -135,6 +135,22 @@ static void a_models_folder_is_no_runs(void **state)
     trial_close(&t);
 }
 
+/* One that has ended before its first step: what it ended for is said after its folder was looked
+ * at. */
+static void to_ask_leaves_an_error(void **state)
+{
+    (void)state;
+    struct scratch scratch;
+    scratch_open(&scratch);
+    scratch_write(&scratch, "lock", "123\n", 4);
+    err_set(ERR_IO, "rank 2 was lost");
+    assert_true(run_folder_is(scratch.folder));
+    scratch_write(&scratch, "lock", "a text\n", 7);
+    assert_false(run_folder_is(scratch.folder));
+    assert_string_equal(err_text(), "rank 2 was lost");
+    scratch_close(&scratch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +160,7 @@ int main(void)
         cmocka_unit_test(a_run_without_a_checkpoint_says_so),
         cmocka_unit_test(an_adapters_run_opens_its_base_too),
         cmocka_unit_test(a_models_folder_is_no_runs),
+        cmocka_unit_test(to_ask_leaves_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,13 @@ is "as tokens, and no second one at a document's end" "on: 2 documents, 16 token
 check() { "$PRATTLE" data check "$@" --model $MODEL 2>&1; }
 is "data check reads them so" "2 documents, which give the same tokens" "$(field texts "$(check on chat.jsonl special=on)")"
 has "if it is asked to" "token 5 of document 1 is 256, the text gives 27" "$(check on chat.jsonl)"
+# What one command has read before it failed is not what the other wants.
+mkdir texts && cp chat.jsonl texts/a.jsonl && printf 'caf\351' >texts/b.txt
+has "a command that fails keeps what it has read" "what was read stays" \
+    "$("$PRATTLE" data prepare texts again --model $MODEL 2>&1)"
+rm texts/b.txt
+is "  which is not for one that reads it otherwise" "again: 2 documents, 16 tokens" \
+    "$(field wrote "$("$PRATTLE" data prepare texts again special=on --model $MODEL 2>&1)")"
 has "of token files it is no setting" "special is a setting of texts" \
     "$("$PRATTLE" data prepare on other special=on split=0.5,0.5 --model $MODEL 2>&1)"
 is "data info" "16, 8 a document" "$(field tokens "$("$PRATTLE" data info chat.jsonl --special on --model $MODEL)")"

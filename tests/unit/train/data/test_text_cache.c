@@ -135,30 +135,30 @@ static void pieces_of_a_document_have_no_prefix(void **state)
     tokenizer_free(spaced);
 }
 
-/* A space in a special token, or behind one, is no place to cut a long text at. */
-static void special_tokens_are_not_cut(void **state)
+/* A long text and a long line, each `before` letters further on, give the tokens of the whole. */
+static void check_cuts(const struct tokenizer *t, int before)
 {
-    (void)state;
-    static const char *const tokens[] = {"<", "a", "\xc4\xa0", "b", ">", "<a b>", "<|endoftext|>"};
-    const struct vocab v = {.n_tokens = 7,
-                            .tokens = tokens,
-                            .special = (const unsigned char[]){0, 0, 0, 0, 0, 1, 1},
-                            .eos = 6};
-    struct tokenizer *t;
-    assert_ok(tokenizer_new(&t, &v));
-    assert_int_equal(tokenizer_special_bytes(t), 13);
-    for (int before = 0; before < 9; before++) {
-        struct buf text = {0};
-        struct ids expected = {0};
-        struct token_file f;
-        assert_ok(buf_printf(&text, "%.*s", before, "aaaaaaaaa"));
-        while (text.n < (1 << 20) + 100)
-            assert_ok(buf_str(&text, "b a<a b> "));
-        assert_ok(tokenizer_encode(t, &expected, text.data, text.n, ENCODE_SPECIAL));
-        assert_ok(ids_add(&expected, &(token_id){6}, 1));
-        scratch_write(&data_scratch, "marked.txt", text.data, text.n);
-        char *path = mem_strdup(scratch_path(&data_scratch, "marked.txt"));
-        assert_ok(text_cache_open(&f, &(struct data_source){.path = path}, 1, "", true, t, NULL));
+    struct buf text = {0}, line = {0};
+    struct ids expected = {0};
+    struct token_file f;
+    assert_ok(buf_printf(&text, "%.*s", before, "aaaaaaaaa"));
+    while (text.n < (2 << 20) + 100)
+        assert_ok(buf_str(&text, "b a<a b>\n"));
+    text.n--;
+    assert_ok(tokenizer_encode(t, &expected, text.data, text.n, ENCODE_SPECIAL));
+    assert_ok(ids_add(&expected, &(token_id){6}, 1));
+    assert_ok(buf_str(&line, "{\"text\": \""));
+    for (size_t i = 0; i < text.n; i++)
+        assert_ok(text.data[i] == '\n' ? buf_str(&line, "\\n") : buf_char(&line, text.data[i]));
+    assert_ok(buf_str(&line, "\"}\n"));
+    for (int as_line = 0; as_line < 2; as_line++) {
+        const struct buf *in = as_line ? &line : &text;
+        const char *name = as_line ? "marked.jsonl" : "marked.txt";
+        scratch_write(&data_scratch, name, in->data, in->n);
+        char *path = mem_strdup(scratch_path(&data_scratch, name));
+        const struct data_source source = {.path = path,
+                                           .kind = as_line ? DATA_JSON_LINES : DATA_TEXT};
+        assert_ok(text_cache_open(&f, &source, 1, "", true, t, NULL));
         assert_int_equal(f.n_tokens, expected.n);
         token_id *ids = mem_array(expected.n, sizeof *ids);
         assert_ok(token_file_read(&f, ids, 0, expected.n, 0));
@@ -166,9 +166,29 @@ static void special_tokens_are_not_cut(void **state)
         mem_free(ids);
         mem_free(path);
         token_file_close(&f);
-        ids_release(&expected);
-        buf_release(&text);
     }
+    ids_release(&expected);
+    buf_release(&line);
+    buf_release(&text);
+}
+
+/* A space in a special token, or a line's end behind one, which gets a prefix space of its own, is
+ * no place to cut a long text at. */
+static void special_tokens_are_not_cut(void **state)
+{
+    (void)state;
+    static const char *const tokens[] = {"<", "a",     "\xc4\xa0",      "b",
+                                         ">", "<a b>", "<|endoftext|>", "\xc4\x8a"};
+    const struct vocab v = {.n_tokens = 8,
+                            .tokens = tokens,
+                            .special = (const unsigned char[]){0, 0, 0, 0, 0, 1, 1, 0},
+                            .eos = 6,
+                            .add_prefix_space = true};
+    struct tokenizer *t;
+    assert_ok(tokenizer_new(&t, &v));
+    assert_int_equal(tokenizer_special_bytes(t), 13);
+    for (int before = 0; before < 9; before++)
+        check_cuts(t, before);
     tokenizer_free(t);
 }
 

@@ -110,6 +110,32 @@ static void texts_are_cut_behind_any_letter(void **state)
     buf_release(&text);
 }
 
+/* Nor within a special token that is read as one. */
+static void special_tokens_are_not_cut(void **state)
+{
+    (void)state;
+    enum { TIMES = 120000 };
+    static const char *const tokens[] = {"<", "a", "\xc4\xa0", "b", ">", "<a b>", "<|endoftext|>"};
+    const struct vocab v = {.n_tokens = 7,
+                            .tokens = tokens,
+                            .special = (const unsigned char[]){0, 0, 0, 0, 0, 1, 1},
+                            .eos = 6};
+    struct tokenizer *t;
+    assert_ok(tokenizer_new(&t, &v));
+    for (int before = 0; before < 9; before++) {
+        struct prepare_report r;
+        struct buf text = {0};
+        assert_ok(buf_printf(&text, "%.*s", before, "aaaaaaaaa"));
+        for (int i = 0; i < TIMES; i++)
+            assert_ok(buf_str(&text, "b a<a b> "));
+        data_text("marked.txt", buf_text(&text));
+        assert_ok(prepare_with(&r, "marked.txt", "marked", WORDS("special=on"), t, NULL));
+        assert_int_equal(r.parts[0].tokens, before + 5 * TIMES + 1);
+        buf_release(&text);
+    }
+    tokenizer_free(t);
+}
+
 /* In parts too, which may end inside of a character: the line is that of the whole. */
 static void lines_are_written_in_parts(void **state)
 {
@@ -157,6 +183,7 @@ int main(void)
         cmocka_unit_test(a_line_is_a_document_like_a_file),
         cmocka_unit_test(long_documents_come_in_parts),
         cmocka_unit_test(texts_are_cut_behind_any_letter),
+        cmocka_unit_test(special_tokens_are_not_cut),
         cmocka_unit_test(lines_are_written_in_parts),
     };
     return cmocka_run_group_tests(tests, data_setup, data_teardown);

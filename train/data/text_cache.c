@@ -210,7 +210,7 @@ struct encoder {
     atomic_int next;
 };
 
-/* A document that ends with the end-of-text token has its own, and gets no second one. */
+/* A document that ends with the end-of-text token, read as such, gets no second one. */
 static void encode_chunk(struct encoder *e, struct chunk *s, int thread)
 {
     const struct texts *t = e->texts;
@@ -221,7 +221,7 @@ static void encode_chunk(struct encoder *e, struct chunk *s, int thread)
         (s->begins ? ENCODE_TEXT : ENCODE_PART) | (t->special ? ENCODE_SPECIAL : ENCODE_TEXT));
     if (s->rc != 0)
         snprintf(s->sentence, sizeof s->sentence, "%s", err_text());
-    else if (s->ends && s->ids.n > 0 && s->ids.data[s->ids.n - 1] == end)
+    else if (t->special && s->ends && s->ids.n > 0 && s->ids.data[s->ids.n - 1] == end)
         s->ids.n--;
 }
 

@@ -70,7 +70,7 @@ static int clean_page(struct slot *s, size_t k)
     return rc;
 }
 
-/* A document that ends with the end-of-text token has its own, and gets no second one. */
+/* A document that ends with the end-of-text token, read as such, gets no second one. */
 static int encode_ids(struct slot *s, const struct part *p, const struct slot_encoder *e,
                       struct word_cache *words, const char *text, size_t n)
 {
@@ -78,7 +78,7 @@ static int encode_ids(struct slot *s, const struct part *p, const struct slot_en
     int rc = tokenizer_encode_much(e->tokenizer, words, &s->ids, text, n,
                                    (p->begins ? ENCODE_TEXT : ENCODE_PART) |
                                        (e->special ? ENCODE_SPECIAL : ENCODE_TEXT));
-    if (rc == 0 && p->ends && s->ids.n > before &&
+    if (rc == 0 && e->special && p->ends && s->ids.n > before &&
         s->ids.data[s->ids.n - 1] == tokenizer_eos(e->tokenizer))
         s->ids.n--;
     return rc;

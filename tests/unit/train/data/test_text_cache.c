@@ -135,6 +135,29 @@ static void pieces_of_a_document_have_no_prefix(void **state)
     tokenizer_free(spaced);
 }
 
+/* A model's end-of-text token may be an ordinary one: a text that happens to end with it is whole
+ * for all that, as it was before there was `special`. */
+static void an_ordinary_end_is_text(void **state)
+{
+    (void)state;
+    static const char *const tokens[] = {"a", "\xc4\x8a"};
+    const struct vocab v = {.n_tokens = 2, .tokens = tokens, .eos = 1};
+    const token_id expected[] = {0, 1, 1};
+    token_id ids[3];
+    struct tokenizer *t;
+    struct token_file f;
+    assert_ok(tokenizer_new(&t, &v));
+    scratch_write(&data_scratch, "line.txt", "a\n", 2);
+    char *path = mem_strdup(scratch_path(&data_scratch, "line.txt"));
+    assert_ok(text_cache_open(&f, &(struct data_source){.path = path}, 1, "", false, t, NULL));
+    assert_int_equal(f.n_tokens, 3);
+    assert_ok(token_file_read(&f, ids, 0, 3, 0));
+    assert_memory_equal(ids, expected, sizeof ids);
+    token_file_close(&f);
+    mem_free(path);
+    tokenizer_free(t);
+}
+
 /* A long text and a long line, each `before` letters further on, give the tokens of the whole. */
 static void check_cuts(const struct tokenizer *t, int before)
 {
@@ -499,6 +522,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_encoded_once),
         cmocka_unit_test(special_tokens_are_read_where_asked_for),
+        cmocka_unit_test(an_ordinary_end_is_text),
         cmocka_unit_test(special_tokens_are_not_cut),
         cmocka_unit_test(sets_have_their_sum),
         cmocka_unit_test(pieces_of_a_document_have_no_prefix),

@@ -35,6 +35,10 @@ is "and its record" 1 "$("$PRATTLE" eval chat.jsonl --special on --json --model 
 is "  which has nothing of it elsewhere" 0 "$("$PRATTLE" eval chat.jsonl --json --model $MODEL 2>/dev/null | grep -c special)"
 has "eval ptb" "one stream of 9 tokens as they are, special tokens in the text read as such" "$(measured ptb plain.txt --detokenize off --special on)"
 has "not of each evaluation" "eval lambada does not take --special" "$("$PRATTLE" eval lambada chat.jsonl --special on --model $MODEL 2>&1)"
+mkdir -p config/prattle && echo "special: on" >config/prattle/settings.yaml
+recorded() { XDG_CONFIG_HOME=$TMPDIR/config "$PRATTLE" eval "$@" --json --model $MODEL 2>/dev/null; }
+has "whose record has nothing of it where it is on for all" '"settings"' "$(recorded lambada chat.jsonl)"
+is "  but of those that read it" "0 1" "$(recorded lambada chat.jsonl | grep -c special) $(recorded chat.jsonl | grep -c special)"
 
 train() { "$PRATTLE" train "$@" 2>&1; }
 has "train" "[finished at step 1;" "$(train init=$MODEL data=chat.jsonl special=on sequence_length=8 validation_fraction=0 steps=1 folder=run)"

@@ -188,6 +188,8 @@ int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
     if (other != NULL && other->cache.n_ctx < n_ctx)
         n_ctx = other->cache.n_ctx;
     int rc = resolve_lengths(&ev.config, n_ctx);
+    /* A session or a run may have it for others. */
+    ev.config.special &= strstr(e->settings, "special") != NULL;
     if (rc == 0)
         rc = choose_file(&result->path, e, config, path);
     ev.path = result->path;

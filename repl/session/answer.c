@@ -402,8 +402,8 @@ int answer_save_sample(const struct settings *s, const char *prompt, size_t n_pr
     if (path == NULL || *path == '\0')
         return 0;
     struct buf line = {0};
-    int rc = json_line_answer(&line, (struct json_asked){prompt, n_prompt, NULL}, s, draw, answers,
-                              n_answers, NULL);
+    int rc = json_line_answer(&line, (struct json_asked){.text = prompt, .n = n_prompt}, s, draw,
+                              answers, n_answers, NULL);
     if (rc == 0)
         rc = file_append(path, line.data, line.n);
     buf_release(&line);

@@ -25,7 +25,7 @@ void json_prompt_release(struct json_prompt *p)
 
 struct json_asked json_prompt_asked(const struct json_prompt *p)
 {
-    return (struct json_asked){p->text, p->n, p->id};
+    return (struct json_asked){p->text, p->n, p->id, p->no_logprobs};
 }
 
 /* Kept as JSON, so that a text stays a text and 7 a 7. */
@@ -241,6 +241,15 @@ static int take_do_sample(struct options *o, const json_t *value)
                                 : err_set(ERR_FORMAT, "do_sample must be true or false");
 }
 
+/* As OpenAI's chat has it: false asks for none, true for what an answer has anyway. */
+static int take_logprobs(struct json_prompt *p, struct options *o, const json_t *object)
+{
+    p->no_logprobs = json_is_false(json_object_get(object, "logprobs"));
+    if (p->no_logprobs && json_integer_value(json_object_get(object, "top_logprobs")) > 0)
+        return err_set(ERR_FORMAT, "top_logprobs is of no use where logprobs is false");
+    return p->no_logprobs ? options_set(o, OPTION(batch.top_logprobs), ORIGIN_LINE, "0") : 0;
+}
+
 static int take_members(struct json_prompt *p, struct options *o, json_t *object)
 {
     const char *name;
@@ -265,7 +274,8 @@ static int take_members(struct json_prompt *p, struct options *o, json_t *object
         if (rc != 0)
             return rc;
     }
-    if ((rc = take_do_sample(o, json_object_get(object, "do_sample"))) != 0)
+    if ((rc = take_do_sample(o, json_object_get(object, "do_sample"))) != 0 ||
+        (rc = take_logprobs(p, o, object)) != 0)
         return rc;
     if (p->text == NULL && p->ids.n == 0)
         return json_object_get(object, "ids") != NULL
@@ -452,6 +462,15 @@ static json_t *list_answers(const struct answer *answers, int n, int64_t draw, b
     return list;
 }
 
+static void remove_logprobs(json_t *object)
+{
+    size_t i;
+    json_t *one;
+    json_object_del(object, "logprobs");
+    json_object_del(object, "prompt_logprobs");
+    json_array_foreach(json_object_get(object, "answers"), i, one) json_object_del(one, "logprobs");
+}
+
 bool json_is_drawn(const struct settings *s)
 {
     return s->sampler.temperature > 0 && !search_wanted(&s->generate);
@@ -472,7 +491,10 @@ int json_line_answer(struct buf *out, struct json_asked asked, const struct sett
     else
         json_object_set_new(object, "answers",
                             list_answers(answers, n_answers, draw, searched, scores));
-    json_object_set_new(object, "logprobs_of", json_string("model"));
+    if (asked.no_logprobs)
+        remove_logprobs(object);
+    else
+        json_object_set_new(object, "logprobs_of", json_string("model"));
     return put_line(out, asked.id, object, drawn ? &s->sampler.seed : NULL);
 }
 

@@ -12,9 +12,9 @@
  * neither says a seed it is `seed`; a value of a file that the line excludes is told of, as
  * options_check_answers does. "ids" may stand in
  * place of the prompt. "id", of any kind, comes back in the answer's line or the error's. As in
- * OpenAI's completions "n" is num_return_sequences and "logprobs" is top_logprobs; true or false,
- * as in its chat, changes nothing. ERR_*: a sentence about this line; a member that is no per-line
- * setting is refused.
+ * OpenAI's completions "n" is num_return_sequences and "logprobs" is top_logprobs; as in its chat
+ * true changes nothing, and false leaves all log-probabilities out. ERR_*: a sentence about this
+ * line; a member that is no per-line setting is refused.
  */
 struct json_prompt {
     char *text; /* owned; NULL: ids */
@@ -22,7 +22,8 @@ struct json_prompt {
     char *id; /* owned; as JSON; NULL: none */
     struct ids ids;
     struct settings settings;
-    bool own_draw; /* the line says which seed or draw: its place does not count */
+    bool no_logprobs; /* it says false of them */
+    bool own_draw;    /* the line says which seed or draw: its place does not count */
 };
 int json_line_prompt(struct json_prompt *out, const char *line, size_t n, struct options *base,
                      uint64_t seed, void (*tell)(const char *sentence));
@@ -33,6 +34,7 @@ struct json_asked {
     const char *text; /* [n]; NULL: left out */
     size_t n;
     const char *id; /* as JSON; NULL: left out */
+    bool no_logprobs;
 };
 struct json_asked json_prompt_asked(const struct json_prompt *p);
 

@@ -224,7 +224,7 @@ static void show_plain(struct showing *w, const struct answer *answers, int n)
 static void show_object(const struct showing *w, const struct answer *answers, int n)
 {
     struct buf line = {0};
-    if (json_line_answer(&line, (struct json_asked){w->typed, w->n_typed, NULL}, w->settings,
+    if (json_line_answer(&line, (struct json_asked){.text = w->typed, .n = w->n_typed}, w->settings,
                          w->settings->sampler.draw, answers, n, w->scores) == 0)
         term_put(stdout, &line);
     buf_release(&line);

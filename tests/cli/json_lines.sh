@@ -62,6 +62,12 @@ is "beams too" "2 1" "$(line 5 | grep -o '"top_logprobs":' | wc -l) $(line 5 | g
 is "and contrastive search" 2 "$(line 6 | grep -o '"top_logprobs":' | wc -l)"
 has "true changes nothing: the tokens' own are always there" '"finish_reason"' "$(line 9)"
 is "without being asked no alternatives and no prompt" 0 "$(line 9 | grep -cE 'top_logprobs|prompt_')"
+none() { "$PRATTLE" $MODEL $S --top-logprobs 2 --echo on 2>/dev/null; }
+is "false leaves out all of them, of several answers too, and keeps the rest" "0 1 2" \
+    "$(printf '{"prompt":"The sea","logprobs":false%s}\n' '' ',"n":2' | none | { read -r one; read -r two
+        echo "$(grep -c logprob <<<"$one$two") $(grep -o '"prompt_ids"' <<<"$one" | wc -l) $(grep -o '"text"' <<<"$two" | wc -l)"; })"
+has "and with alternatives it is refused" 'top_logprobs is of no use where logprobs is false' \
+    "$(none <<<'{"prompt":"The sea","logprobs":false,"top_logprobs":3}')"
 is "an id comes back, with an answer as with an error" '7 [0] "x" 1717171717.123' "$("$PRATTLE" $MODEL $S 2>/dev/null <<<'{"prompt":"The sea","id":7}
 {"prompt":"The sea","id":[0],"n":2}
 {"id":"x","prompt":"The sea","top_p":9}

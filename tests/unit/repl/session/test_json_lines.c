@@ -216,13 +216,14 @@ static void json_lines_are_written(void **state)
                     drawn = {.sampler = {.seed = UINT64_MAX, .temperature = 1}};
     struct buf out = {0};
     assert_ok(buf_add(&a.text, "\n\xff\"", 3));
-    assert_ok(json_line_answer(&out, (struct json_asked){"p", 1, NULL}, &greedy, 3, &a, 1, NULL));
+    assert_ok(
+        json_line_answer(&out, (struct json_asked){.text = "p", .n = 1}, &greedy, 3, &a, 1, NULL));
     assert_string_equal(
         buf_text(&out),
         "{\"prompt\":\"p\",\"text\":\"\\n\xef\xbf\xbd\\\"\",\"ids\":[7,8],"
         "\"logprobs\":[-0.5,-1.25],\"finish_reason\":\"length\",\"logprobs_of\":\"model\"}\n");
     out.n = 0;
-    assert_ok(json_line_answer(&out, (struct json_asked){NULL, 0, "7"}, &drawn, 3, two, 2, NULL));
+    assert_ok(json_line_answer(&out, (struct json_asked){.id = "7"}, &drawn, 3, two, 2, NULL));
     assert_string_equal(
         buf_text(&out),
         "{\"id\":7,\"answers\":[{\"text\":\"\",\"ids\":[],\"logprobs\":[],\"finish_reason\":"
@@ -232,14 +233,15 @@ static void json_lines_are_written(void **state)
     out.n = 0;
     struct settings beams = {.generate.num_beams = 2};
     two[1].score = -0.5;
-    assert_ok(json_line_answer(&out, (struct json_asked){"p", 1, NULL}, &beams, 3, two, 1, NULL));
+    assert_ok(
+        json_line_answer(&out, (struct json_asked){.text = "p", .n = 1}, &beams, 3, two, 1, NULL));
     assert_non_null(strstr(buf_text(&out), ",\"finish_reason\":\"length\",\"score\":0.0,"));
     out.n = 0;
-    assert_ok(
-        json_line_answer(&out, (struct json_asked){"p", 1, NULL}, &beams, 3, two + 1, 1, NULL));
+    assert_ok(json_line_answer(&out, (struct json_asked){.text = "p", .n = 1}, &beams, 3, two + 1,
+                               1, NULL));
     assert_non_null(strstr(buf_text(&out), ",\"score\":-0.5,"));
     out.n = 0;
-    assert_ok(json_line_error(&out, (struct json_asked){NULL, 0, "\"q\\u0000\""}, "why"));
+    assert_ok(json_line_error(&out, (struct json_asked){.id = "\"q\\u0000\""}, "why"));
     assert_string_equal(buf_text(&out), "{\"id\":\"q\\u0000\",\"error\":\"why\"}\n");
     buf_release(&out);
     buf_release(&a.text);

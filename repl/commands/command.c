@@ -164,14 +164,29 @@ int command_check_options(const struct repl *r, const char *name, const char *al
     return 0;
 }
 
-/* An answer's settings are no options of a command that does not answer. In the shell they are
- * options of the program. */
-static int check_answer_settings(const struct repl *r, const struct command *c)
+/* Whether the setting is one that only some commands read, and this is none of them. The machine's
+ * are the program's in the shell. */
+static bool is_for_others(const struct command *c, const struct setting *o, bool shell)
+{
+    const struct command *other;
+    if (list_has(c->settings, o->name, ' '))
+        return false;
+    if (o->per_line)
+        return !o->draws && !(c->flags & ANSWERS) &&
+               !(shell && strcmp(o->group, "Model and machine") == 0);
+    for (int i = 0; (other = command_at(i)) != NULL; i++)
+        if (list_has(other->settings, o->name, ' '))
+            return true;
+    return false;
+}
+
+/* Settings that were given with a command which has no use for them. */
+static int check_settings(const struct repl *r, const struct command *c, bool shell)
 {
     const struct setting *o;
+    const enum origin given = shell ? ORIGIN_COMMAND_LINE : ORIGIN_CALL;
     for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++)
-        if (o->per_line && !o->draws &&
-            settings_store_origin(&r->options.store, o) == ORIGIN_CALL)
+        if (settings_store_origin(&r->options.store, o) == given && is_for_others(c, o, shell))
             return refuse_option(c->name, o);
     return 0;
 }
@@ -211,8 +226,8 @@ static int run_command(struct repl *r, const struct command *c, const struct cal
     bool fits = (c->flags & TAKES_TEXT) ||
                 (call->n >= c->min_words && (c->max_words < 0 || call->n <= c->max_words));
     int rc = c->flags & TAKES_COMMAND ? 0 : command_check_options(r, call->name, c->options);
-    if (rc == 0 && !(c->flags & (TAKES_COMMAND | ANSWERS)))
-        rc = check_answer_settings(r, c);
+    if (rc == 0 && !(c->flags & TAKES_COMMAND))
+        rc = check_settings(r, c, call->shell);
     hub_set_offline(r->options.settings.device.offline);
     hub_set_progress(progress_show());
     if (rc == 0 && !fits)

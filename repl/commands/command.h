@@ -47,13 +47,16 @@ struct command {
     const char *completes;
     const char *(*words)(int i); /* the i-th word of a table that it works by, NULL past the last */
     const char *options;         /* those it takes of the ones for one command: "force compat" */
-    const char *summary;         /* what it does in at most 45 characters */
-    const char *help;            /* the same in sentences; commands between ` and ` */
-    const char *forms;           /* lines "ARGUMENTS\tWHAT THESE DO"; NULL: it has only one form */
-    const char *examples;        /* lines without the colon; NULL: none */
-    const char *topics;          /* lines "TOPIC\tWHAT THERE IS TO READ", of help; NULL: none */
-    const char *related;         /* names of commands; NULL: none */
-    void (*explain)(void);       /* what :help shows of it besides; NULL: nothing */
+    /* Settings of the session that few commands read, or of answers where it does not answer,
+     * which it reads: "raw jsonl" */
+    const char *settings;
+    const char *summary;   /* what it does in at most 45 characters */
+    const char *help;      /* the same in sentences; commands between ` and ` */
+    const char *forms;     /* lines "ARGUMENTS\tWHAT THESE DO"; NULL: it has only one form */
+    const char *examples;  /* lines without the colon; NULL: none */
+    const char *topics;    /* lines "TOPIC\tWHAT THERE IS TO READ", of help; NULL: none */
+    const char *related;   /* names of commands; NULL: none */
+    void (*explain)(void); /* what :help shows of it besides; NULL: nothing */
     /* 0, or a code with its sentence, which the caller shows. */
     int (*run)(struct repl *r, const struct call *c);
 };

@@ -6,9 +6,13 @@
 
 enum { BOTH = IN_REPL | IN_SHELL };
 
+/* How answers are written, and the windows that a text is measured in. */
+#define WRITTEN "raw jsonl save_samples"
+#define WINDOWS "seq_length overlap last_n detokenize"
+
 /* clang-format off */
 const struct command command_table[] = {
-{.name = "regen", .group = "Text", .arguments = "", .flags = ANSWERS | IN_REPL | NEEDS_MODEL, .run = cmd_regen,
+{.name = "regen", .group = "Text", .arguments = "", .flags = ANSWERS | IN_REPL | NEEDS_MODEL, .settings = WRITTEN, .run = cmd_regen,
  .summary = "answer the last prompt again",
  .help = "Answer the last prompt again, with the next random draw of its seed.",
  .related = "undo continue"},
@@ -16,7 +20,7 @@ const struct command command_table[] = {
  .summary = "remove the last prompt and its answer",
  .help = "Remove the last prompt and its answer from the text.",
  .related = "regen reset"},
-{.name = "continue", .group = "Text", .arguments = "", .flags = ANSWERS | IN_REPL | NEEDS_MODEL, .run = cmd_continue,
+{.name = "continue", .group = "Text", .arguments = "", .flags = ANSWERS | IN_REPL | NEEDS_MODEL, .settings = WRITTEN, .run = cmd_continue,
  .summary = "continue the text after the last answer",
  .help = "Continue the text after the last answer. With `:set keep on` every prompt continues the text.",
  .related = "regen undo"},
@@ -33,27 +37,27 @@ const struct command command_table[] = {
          "settings. The text does not change.",
  .examples = "next My name is\nnext --top 40",
  .related = "why logits"},
-{.name = "generate", .group = "Text", .arguments = "[TEXT]", .flags = IN_SHELL | NEEDS_MODEL | TAKES_TEXT,
- .options = "ids output", .run = cmd_generate,
+{.name = "generate", .group = "Text", .arguments = "[TEXT]", .flags = ANSWERS | IN_SHELL | NEEDS_MODEL | TAKES_TEXT,
+ .options = "ids output", .settings = WRITTEN, .run = cmd_generate,
  .summary = "answer one prompt, as text or token IDs",
  .help = "Answer one prompt, given as TEXT or as token IDs, and print the answer as text or token IDs. "
          "Without TEXT read the prompt from standard input, up to its end.",
  .examples = "generate \"My name is\" --max-new-tokens 20\ngenerate --ids 3666,1438,318 --greedy --output ids",
  .related = "batch logits"},
-{.name = "logits", .group = "Text", .arguments = "[TEXT]", .flags = IN_SHELL | NEEDS_MODEL | TAKES_TEXT,
+{.name = "logits", .group = "Text", .arguments = "[TEXT]", .flags = ANSWERS | IN_SHELL | NEEDS_MODEL | TAKES_TEXT,
  .options = "ids all out force top", .run = cmd_logits,
  .summary = "the most likely next tokens, or all logits",
  .help = "Print the most likely next tokens after TEXT, read as a prompt is, or after token IDs as they are, and write all logits to a NumPy file. At a terminal as :next shows them; in a pipe one a line: ID, logit, probability by the model alone, and the token in quotes.",
  .examples = "logits \"My name is\"\nlogits --ids 3666,1438,318 --all --out logits.npy",
  .related = "tokens generate why"},
-{.name = "tokens", .group = "Text", .arguments = "[TEXT]", .flags = BOTH | TAKES_TEXT | LISTS, .run = cmd_tokens,
+{.name = "tokens", .group = "Text", .arguments = "[TEXT]", .flags = BOTH | TAKES_TEXT | LISTS, .settings = "special", .run = cmd_tokens,
  .summary = "show the tokens and token IDs of a text",
  .help = "Show the tokens of TEXT with their IDs; at the prompt without TEXT, of the text so far. "
          "In the shell print the IDs alone, and without TEXT read standard input.",
  .examples = "tokens My name is",
  .related = "tokenizer logits"},
 {.name = "batch", .group = "Text", .arguments = "FILE [OUT]", .min_words = 1, .max_words = 2, .flags = ANSWERS | BOTH | BY_RANKS | NEEDS_MODEL, .completes = "path",
- .options = "force", .run = cmd_batch,
+ .options = "force", .settings = WRITTEN, .run = cmd_batch,
  .summary = "answer each line of a file",
  .help = "Answer each line of FILE as a prompt, one line per answer, and write the answers to OUT. "
          "Piped prompts are answered the same way; in the shell - for FILE or OUT is the pipe. The setting jsonl reads and writes JSON lines.",
@@ -75,14 +79,14 @@ const struct command command_table[] = {
  .examples = "model\nmodel gpt2.gguf",
  .related = "load devices"},
 {.name = "save", .group = "Model", .arguments = "DIR|FILE.gguf|FILE.bin", .min_words = 1, .max_words = 1, .flags = IN_REPL | NEEDS_MODEL, .completes = "path",
- .options = "force compat", .run = cmd_save,
+ .options = "force compat", .settings = WINDOWS " special", .run = cmd_save,
  .summary = "save the model",
  .help = "Save the model as a Hugging Face folder, a GGUF file or llm.c's .bin, in the precision it was loaded from "
          "(quantized weights as F32, but Q8_0 as it is in GGUF files) unless --dtype is given. A LoRA adapter that is on is merged.",
  .examples = "save my-model\nsave my-model.gguf --dtype fp16",
  .related = "load convert lora session"},
 {.name = "convert", .group = "Model", .arguments = "IN OUT [TEXT]", .min_words = 2, .max_words = 3, .flags = BOTH, .completes = "path",
- .options = "force compat limit", .run = cmd_convert,
+ .options = "force compat limit", .settings = WINDOWS " special", .run = cmd_convert,
  .summary = "convert a model to another format",
  .help = "Convert a model: IN is any model that `--model` takes, OUT a Hugging Face folder, a GGUF file or llm.c's .bin. "
          "Tensors stay the same, bit for bit, and quantized ones become F32 (but Q8_0 stays in GGUF files), unless --dtype is given. "
@@ -136,7 +140,7 @@ const struct command command_table[] = {
  .examples = "plot\nplot loss learning_rate over=hours\nplot loss.svg runs/finetune\nplot validation_loss runs/a runs/b",
  .related = "train"},
 {.name = "data", .group = "Training", .arguments = "info PATH|check PATH [TEXTS ...] [KEY=VALUE ...]|get NAME|prepare IN ... OUT [KEY=VALUE ...]|convert IN OUT", .min_words = 2, .max_words = -1, .flags = BOTH,
- .completes = "info check get prepare convert then path ; get published ; prepare word path ; convert word path", .words = data_prepare_word, .explain = cmd_data_explain, .options = "force", .run = cmd_data,
+ .completes = "info check get prepare convert then path ; get published ; prepare word path ; convert word path", .words = data_prepare_word, .explain = cmd_data_explain, .options = "force", .settings = "special", .run = cmd_data,
  .summary = "look at training data, get or prepare it",
  .help = "Show what training would read from a text, a folder, a .jsonl, .bin, .tfrecord, .pkl or .npy file; check that a tokenized data set is whole; download a published text, such as wikitext, "
          "which is checked against its SHA-256; or make token files of texts: plain text, JSON lines, CSV, Parquet, "
@@ -157,8 +161,8 @@ const struct command command_table[] = {
  .examples = "tokenizer train stories.txt vocabulary --vocab-size 4096",
  .related = "tokens train"},
 
-{.name = "eval", .group = "Measuring", .arguments = "WHAT [FILE]|history [WORD ...|clear]", .min_words = 1, .max_words = -1, .flags = ANSWERS | BOTH | BY_RANKS, .completes = "word history path then path ; history clear", .words = cmd_eval_word, .explain = cmd_eval_explain,
- .options = "limit strict like other_dtype other_cache_dtype json format all last force", .run = cmd_eval,
+{.name = "eval", .group = "Measuring", .arguments = "WHAT [FILE]|history [WORD ...|clear]", .min_words = 1, .max_words = -1, .flags = BOTH | BY_RANKS, .completes = "word history path then path ; history clear", .words = cmd_eval_word, .explain = cmd_eval_explain,
+ .options = "limit strict like other_dtype other_cache_dtype json format all last force", .settings = WINDOWS " special keep_results", .run = cmd_eval,
  .summary = "perplexity, accuracy, KL divergence",
  .help = "Evaluate the model. WHAT is an evaluation, such as wikitext or kl, or a text of yours: a file, a folder or a pattern such as *.txt. "
          "history shows past results: all, or those with the WORDs in model, precision, day, evaluation, "
@@ -167,7 +171,7 @@ const struct command command_table[] = {
  .examples = "eval my.txt\neval lambada --strict\neval kl ./other my.txt\neval history wikitext --last 5\neval history lambada strict",
  .related = "train bench"},
 {.name = "bench", .group = "Measuring", .arguments = "[NAME|FILE ...]|SPEC.yaml [NAME ...]|history [SIDE SIDE|clear]", .max_words = -1, .flags = ANSWERS | BOTH, .options = "format force last",
- .completes = "word history path then word path ; history clear", .words = cmd_bench_word, .run = cmd_bench,
+ .completes = "word history path then word path ; history clear", .words = cmd_bench_word, .settings = "keep_results", .run = cmd_bench,
  .summary = "measure speed next to the machine's limits",
  .help = "Measure the speed of this machine and model, each figure next to its limit. train=4x256 measures "
          "training steps of 4 windows of 256 tokens; FILE is a text for the tokenizer benchmark. Where PEER_LLAMA "
@@ -192,7 +196,7 @@ const struct command command_table[] = {
          "`profile FILE generate TEXT` profiles an answer.",
  .examples = "profile trace.json generate Once upon a time\nprofile trace.json train finetune data=my.txt steps=5\nprofile trace.json eval my.txt",
  .related = "bench devices"},
-{.name = "devices", .group = "Measuring", .arguments = "", .flags = BOTH | MINOR, .run = cmd_devices,
+{.name = "devices", .group = "Measuring", .arguments = "", .flags = ANSWERS | BOTH | MINOR, .run = cmd_devices,
  .summary = "show threads, instruction set and memory",
  .help = "Show threads, instruction set, and memory by part.",
  .related = "model bench"},

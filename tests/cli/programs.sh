@@ -135,6 +135,9 @@ refuse "a prompt where a model is expected" "there is no model My name is; \`pra
 refuse "a prompt without its quotes" "name: one model at a time; a prompt of several words stands in quotes" $MODEL -p My name
 refuse "a command of the prompt" "works only at the prompt, as :why" why
 refuse "an option that is not the command's" "devices does not take --ids" devices --ids 1
+refuse "a setting that the command does not read" "train does not take --save-samples" train $MODEL --save-samples "$TMPDIR/no"
+refuse "and of answers" "tokens does not take --temperature" tokens x --temperature 2
+refuse "and of evaluations" "generate does not take --seq-length" generate --model $MODEL --seq-length 3 x
 refuse "an option of commands" "prattle does not take --all" $MODEL --all -p a
 refuse "too few words" "usage: prattle convert IN OUT" convert a
 refuse "no model" "no model: --model PATH" --model "" -p a

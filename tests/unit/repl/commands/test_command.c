@@ -250,6 +250,9 @@ static void bad_lines_are_explained(void **state)
     /* nor is a setting of an answer one of a command that does not answer */
     assert_refused(r, "convert a b --top-k 3", "convert does not take --top-k");
     assert_refused(r, "history --greedy", "history does not take --temperature");
+    assert_refused(r, "eval my.txt --top-k 3", "eval does not take --top-k");
+    assert_refused(r, "train finetune --save-samples x", "train does not take --save-samples");
+    assert_refused(r, "model --seq-length 8", "model does not take --seq-length");
     assert_refused(r, "convert a b --frce", "did you mean force?");
     assert_refused(r, "convert a b --dtype fp7",
                    "dtype must be auto, fp16, fp32, q8 or bf16, not fp7");

@@ -15,11 +15,24 @@ struct target {
     int layer;
 };
 
+/* Of what has several values in other programs the last alone would hold. */
+static int refuse_second(const struct setting *row)
+{
+    return row->texts || row->pairs ? err_set(ERR_RANGE,
+                                              "%s is given twice: one option has all of its "
+                                              "values, divided by commas",
+                                              row->name)
+                                    : err_set(ERR_RANGE, "%s is given twice", row->name);
+}
+
 /* word: as it was typed. */
 static int set_option(const struct target *t, const struct setting *row, const char *text,
                       const char *word)
 {
     char source[SOURCE];
+    if ((row->once || row->texts || row->pairs) &&
+        settings_store_text(t->store, t->layer, row) != NULL)
+        return refuse_second(row);
     return settings_store_set_from(t->store, t->values, t->layer, row, text,
                                    file_show(source, sizeof source, word));
 }

@@ -138,6 +138,9 @@ refuse "an option that is not the command's" "devices does not take --ids" devic
 refuse "a setting that the command does not read" "train does not take --save-samples" train $MODEL --save-samples "$TMPDIR/no"
 refuse "and of answers" "tokens does not take --temperature" tokens x --temperature 2
 refuse "and of evaluations" "generate does not take --seq-length" generate --model $MODEL --seq-length 3 x
+refuse "a second prompt" "prompt is given twice" $MODEL -p a -p b
+refuse "a second adapter" "lora is given twice" $MODEL --lora a --lora b -p a
+refuse "a list in two options" "stop is given twice: one option has all of its values, divided by commas" $MODEL --stop a --stop b -p a
 refuse "an option of commands" "prattle does not take --all" $MODEL --all -p a
 refuse "too few words" "usage: prattle convert IN OUT" convert a
 refuse "no model" "no model: --model PATH" --model "" -p a

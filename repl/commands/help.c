@@ -61,15 +61,18 @@ static void explain_rows(const struct named_rows *rows, bool shell)
         help_explain_prepare_setting(rows->prepare, shell);
 }
 
-/* A command's option alone leaves room for prepare's setting of its name: format. */
-static void explain_option(const struct repl *r, const struct setting *o,
-                           const struct setting *prepare, bool shell)
+/* And those of the same name of runs and data prepare; not those that only go by it. */
+static void explain_option(const struct repl *r, const struct setting *o, struct named_rows rows,
+                           bool shell)
 {
     help_explain_setting(&r->options, o);
-    if (!o->call_only || prepare == NULL)
-        return;
-    putchar('\n');
-    help_explain_prepare_setting(prepare, shell);
+    if (rows.run != NULL && strcmp(rows.run->name, o->name) != 0)
+        rows.run = NULL;
+    if (rows.prepare != NULL && strcmp(rows.prepare->name, o->name) != 0)
+        rows.prepare = NULL;
+    if (rows.run != NULL || rows.prepare != NULL)
+        putchar('\n');
+    explain_rows(&rows, shell);
 }
 
 /* A name may be a command's and a setting's. */
@@ -92,7 +95,7 @@ static int explain_name(const struct repl *r, const char *name, bool shell)
     else if (command != NULL)
         return 0;
     if (o != NULL) {
-        explain_option(r, o, rows.prepare, shell);
+        explain_option(r, o, rows, shell);
         return 0;
     }
     if (topic)

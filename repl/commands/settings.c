@@ -13,6 +13,7 @@
 #include "repl/terminal/progress.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
+#include "sampling/search/search.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -117,6 +118,17 @@ static int apply_change(struct repl *r, const struct setting *o)
     return 0;
 }
 
+/* A change that waits until a search is off. */
+static void say_unused(const struct repl *r, const struct setting *o)
+{
+    const struct generate_config *g = &r->options.settings.generate;
+    const bool beams = g->num_beams > 1;
+    if (search_wanted(g) && strcmp(o->group, "Sampling") == 0 && o != OPTION(sampler.chain) &&
+        (beams || o != OPTION(sampler.top_k)))
+        wrap_say(stdout, term_dim(stdout), "%s is not used: %s search draws nothing", o->name,
+                 beams ? "beam" : "contrastive");
+}
+
 static int change_setting(struct repl *r, const struct setting *o, const char *text)
 {
     struct buf before = {0};
@@ -128,7 +140,9 @@ static int change_setting(struct repl *r, const struct setting *o, const char *t
         options_set(&r->options, o, ORIGIN_SET, had ? buf_text(&before) : NULL);
     }
     buf_release(&before);
-    return rc == 0 ? options_say_left_out(&r->options, progress_warn) : rc;
+    if (rc == 0 && (rc = options_say_left_out(&r->options, progress_warn)) == 0)
+        say_unused(r, o);
+    return rc;
 }
 
 /* The group of settings whose name is nearest; NULL: none is near. */
@@ -302,10 +316,13 @@ static const struct setting *find_called(struct repl *r, const char *name, size_
     return *rc == 0 ? o : NULL;
 }
 
-/* A letter is short, and in JSON another's: n there is the number of answers. */
+/* What was set in fact. A letter is short, and in JSON another's: n there is the number of answers;
+ * and greedy is a value of another setting. */
 static void say_meant(const struct repl *r, const struct setting *o)
 {
     struct buf value = {0};
+    if (o->type == SETTING_SHORTHAND)
+        o = settings_table_find(&options_table, o->shorthand_for);
     if (settings_list_value(&value, &r->options, o) == 0)
         wrap_say(stdout, term_dim(stdout), "%s %s", o->name, buf_text(&value));
     buf_release(&value);
@@ -358,7 +375,7 @@ static int set_or_show_each(struct repl *r, const char *text, struct buf *set)
             value += 1 + strspn(value + 1, " \t\n");
         const char *end = assigned ? next_assignment(o, text + n + 1) : value + strlen(value);
         rc = set_or_show(r, o, equals, value, (size_t)(end - value));
-        if (rc == 0 && *value != '\0' && n == 1)
+        if (rc == 0 && ((*value != '\0' && n == 1) || o->type == SETTING_SHORTHAND))
             say_meant(r, o);
         if (rc == 0 && (end > value || (equals && takes_nothing(o))))
             rc = buf_printf(set, "%s%s", set->n > 0 ? ", " : "", o->name);

@@ -189,7 +189,8 @@ static const struct setting table[] = {
 {.group = "Search", .name = "early_stopping", .type = SETTING_CHOICE, .per_line = true, .offset = G(early_stopping),
  .choices = CHOICES("false|off|no|0", "true|on|yes|1", "never"), .help = "when beam search ends, as in transformers"},
 {.group = "Search", .name = "penalty_alpha", .type = SETTING_FLOAT, .per_line = true, .offset = G(penalty_alpha), .max = 1, .argument = "X",
- .help = "contrastive search over the top_k; 0: off"},
+ .help = "contrastive search over the top_k; 0: off",
+ .more = "Nothing is drawn: temperature, seed, top_p and the other filters are not used; top_k, penalties, logit_bias, bad_words and grammar are"},
 
 {.group = "Terminal", .name = "verbose", .letter = 'v', .type = SETTING_BOOL, .offset = T(verbose),
  .help = "report ms per token and samples/s"},

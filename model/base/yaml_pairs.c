@@ -198,6 +198,8 @@ static int read_list(struct reading *r, const yaml_event_t *key)
             rc = read_item(r, mapping, &item, &joined, i);
         else if (rc == 0 && !end && item.type != YAML_SCALAR_EVENT)
             rc = refuse_event(r, &item, "expected single values in the list");
+        else if (rc == 0 && !end && is_null_scalar(&item))
+            rc = refuse_event(r, &item, "nothing (~ or null) in the list; a text stands in quotes");
         else if (rc == 0 && !end)
             rc = add_item(&joined, i, (const char *)item.data.scalar.value);
         yaml_event_delete(&item);

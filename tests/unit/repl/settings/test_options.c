@@ -310,6 +310,8 @@ static void bad_yaml_changes_nothing(void **state)
         {"top_p: \"0.5\n", "settings.yaml line"},
         {"top_p: 0.5\n---\ntop_p: 0.6\n", "line 3: expected settings as"},
         {"top_p: 0.5\nprompt: x\n", "line 2: prompt is for one command"},
+        {"top_p: 0.5\nstop: [a, ~]\n", "line 2: nothing (~ or null) in the list"},
+        {"top_p: 0.5\nstop:\n- a\n-\n", "nothing (~ or null) in the list"},
         {"? [a]\n: b\n", "line 1: expected the name of a setting"},
         {"top_p: &a 0.5\ntop_k: *a\n", "line 2: settings are read without aliases"},
         {"top_p: 0.5\ngreedy: maybe\n", "line 2: greedy must be on or off, not maybe"},

@@ -118,6 +118,13 @@ static void warn_of_weights(const struct repl *r)
                  "PATH` keeps them]");
 }
 
+static void say_undone(const struct repl *r)
+{
+    if (r->n_turns > 1)
+        wrap_say(stdout, term_dim(stdout),
+                 "[a session keeps one of the %d steps that `:undo` takes back]", r->n_turns);
+}
+
 static int save_session(struct repl *r, const char *path)
 {
     struct buf settings = {0};
@@ -138,8 +145,10 @@ static int save_session(struct repl *r, const char *path)
     buf_release(&settings);
     if (rc == 0)
         print_text_length(r, "saved");
-    if (rc == 0)
+    if (rc == 0) {
+        say_undone(r);
         warn_of_weights(r);
+    }
     return rc;
 }
 

@@ -15,6 +15,7 @@ bool status_line_available(void)
 
 void status_line_draw(const char *text)
 {
+    term_stay_hushed();
     size_t fits = term_fit(text, strlen(text), term_width(stderr) - 1);
     fprintf(stderr, "\r%s%.*s%s\033[K", term_dim(stderr), (int)fits, text, term_plain(stderr));
     fflush(stderr);

@@ -227,18 +227,6 @@ void term_put(FILE *f, const struct buf *text)
     buf_release(&safe);
 }
 
-void term_write(const char *bytes, size_t n)
-{
-    fflush(stdout);
-    while (n > 0 && signals_leaving() == 0) {
-        const ssize_t done = write(STDOUT_FILENO, bytes, n);
-        if (done < 0 && errno != EINTR)
-            return;
-        bytes += done > 0 ? done : 0;
-        n -= done > 0 ? (size_t)done : 0;
-    }
-}
-
 /* What the terminal was like before it was hushed. */
 static struct termios unhushed;
 static bool hushed;
@@ -255,6 +243,30 @@ static void set_echo(bool on)
 static bool has_terminal(void)
 {
     return tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+/* Goes on in the background, and hears nothing of a fg. */
+static volatile sig_atomic_t unwatched;
+
+void term_stay_hushed(void)
+{
+    if (!hushed || !unwatched || !has_terminal())
+        return;
+    unwatched = 0;
+    set_echo(false);
+}
+
+void term_write(const char *bytes, size_t n)
+{
+    term_stay_hushed();
+    fflush(stdout);
+    while (n > 0 && signals_leaving() == 0) {
+        const ssize_t done = write(STDOUT_FILENO, bytes, n);
+        if (done < 0 && errno != EINTR)
+            return;
+        bytes += done > 0 ? done : 0;
+        n -= done > 0 ? (size_t)done : 0;
+    }
 }
 
 /* Ctrl-Z leaves the shell a terminal that echoes. */
@@ -280,8 +292,11 @@ static void stop_unhushed(int sig)
 static void go_on_hushed(int sig)
 {
     const int was = errno;
-    if (!signals_forward(sig) && has_terminal())
-        set_echo(false);
+    if (!signals_forward(sig)) {
+        unwatched = !has_terminal();
+        if (!unwatched)
+            set_echo(false);
+    }
     errno = was;
 }
 
@@ -290,6 +305,7 @@ void term_hush(bool on)
     static void (*stop)(int), (*go_on)(int);
     if (on && !hushed && tcgetattr(STDIN_FILENO, &unhushed) == 0) {
         hushed = true;
+        unwatched = 0;
         set_echo(false);
         if ((stop = signal(SIGTSTP, stop_unhushed)) == SIG_IGN)
             signal(SIGTSTP, SIG_IGN);

@@ -67,5 +67,7 @@ void term_write(const char *bytes, size_t n);
 
 /* While an answer runs, what is typed is kept for the prompt and not shown between. */
 void term_hush(bool on);
+/* For who writes meanwhile: after bg not every shell's fg says so, and its echo is on. */
+void term_stay_hushed(void);
 
 #endif

@@ -169,6 +169,12 @@ static void put_config(struct writer *w)
     put_own_keys(w);
 }
 
+/* A merged adapter's model is another than that of the file. */
+static bool keeps_keys(const struct writer *w)
+{
+    return w->source->base == NULL;
+}
+
 /* Other programs expect a text for each row of the embedding: ids without one are written as [PADn]
  * with the type TOKEN_UNUSED, by which the reader recognizes them. */
 static void put_tokens(struct writer *w, const struct tokenizer *t, int n)
@@ -181,6 +187,11 @@ static void put_tokens(struct writer *w, const struct tokenizer *t, int n)
         put_string(&w->keys, &w->rc, text == NULL ? hole : text);
     }
     begin_array(w, "tokenizer.ggml.token_type", GGUF_I32, (size_t)n);
+    const struct buf *kept = &w->source->token_types;
+    if (keeps_keys(w) && kept->n == sizeof(int32_t) * (size_t)n) {
+        put_bytes(&w->keys, &w->rc, kept->data, kept->n);
+        return;
+    }
     for (int i = 0; i < n; i++)
         put_u32(&w->keys, &w->rc,
                 tokenizer_text(t, i) == NULL ? TOKEN_UNUSED
@@ -313,6 +324,10 @@ static int write_head(struct writer *w, struct file_writer *f)
     struct buf b = {0};
     put_config(w);
     put_tokenizer(w);
+    if (keeps_keys(w)) {
+        put_bytes(&w->keys, &w->rc, w->source->keys.data, w->source->keys.n);
+        w->n_keys += w->source->n_keys;
+    }
     put_half_exact(w, "prattle.narrow.f16", DTYPE_F16);
     put_half_exact(w, "prattle.narrow.bf16", DTYPE_BF16);
     int rc = w->rc;

@@ -5,6 +5,7 @@
 #include "model/schema.h"
 #include "weights/gguf/gguf.h"
 #include "weights/gguf/gguf_config.h"
+#include "weights/gguf/gguf_keep.h"
 #include "weights/gguf/gguf_vocab.h"
 #include "weights/tensors/names.h"
 #include "weights/tensors/half_exact.h"
@@ -301,7 +302,8 @@ static int read_source(struct source *s, const char *path, bool need_weights,
         rc = gguf_text(g, s->defaults_file, false, &s->defaults);
     if (rc != 0)
         return rc;
-    return g->n_tensors == 0 ? config_check(&s->config) : read_tensors(s, g);
+    rc = g->n_tensors == 0 ? config_check(&s->config) : read_tensors(s, g);
+    return rc == 0 ? gguf_keep_keys(s, g) : rc;
 }
 
 int source_open_gguf(struct source *s, struct file file, bool need_weights,

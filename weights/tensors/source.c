@@ -20,6 +20,8 @@ void source_close(struct source *s)
     mem_free(s->base);
     mem_free(s->defaults);
     kept_files_release(&s->kept);
+    buf_release(&s->keys);
+    buf_release(&s->token_types);
     *s = (struct source){0};
 }
 

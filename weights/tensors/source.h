@@ -28,6 +28,9 @@ struct source {
     const char *defaults_file; /* the name of their file, for messages; a literal */
     struct kept_files kept; /* of a Hugging Face folder: config.json, generation_config.json, to be
                                written again */
+    struct buf keys; /* of a GGUF file: n_keys of its own, to be written again (gguf_keep.h) */
+    uint64_t n_keys;
+    struct buf token_types; /* and the types of its tokens, if there is one for each row */
     void *format;           /* the format's state: open files, headers */
     void (*close)(void *format);
 };

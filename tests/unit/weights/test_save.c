@@ -319,6 +319,36 @@ static void a_prefix_space_comes_back(void **state)
     clean();
 }
 
+/* What is no part of the model, and the kinds of its tokens, go from one GGUF file to another. */
+static void the_other_keys_of_a_gguf_file_are_written_again(void **state)
+{
+    (void)state;
+    struct source s, back;
+    const struct save_config keep = {0};
+    static const char license[] = "\x0f\0\0\0\0\0\0\0general.license\x08\0\0\0\x03\0\0\0\0\0\0\0mit"
+                                  "\x03\0\0\0\0\0\0\0few\x09\0\0\0\x02\0\0\0\x02\0\0\0\0\0\0\0"
+                                  "\1\0\2\0";
+    make_source(&s, DTYPE_F16);
+    describe(&s, DTYPE_F16, DTYPE_F32);
+    assert_ok(buf_add(&s.keys, license, sizeof license - 1));
+    s.n_keys = 2;
+    for (int32_t i = 0; i < s.config.n_vocab; i++)
+        assert_ok(buf_add(&s.token_types, (const char *)&(int32_t){i == 3 ? 4 : 1}, sizeof i));
+    assert_ok(source_save(&s, scratch_path(&scratch, "a.gguf"), &keep, NULL));
+    assert_ok(weights_convert(scratch_path(&scratch, "a.gguf"), scratch_path(&scratch, "b.gguf"), 0,
+                              &keep, NULL));
+    assert_ok(source_open(&back, scratch_path(&scratch, "b.gguf"), 0, true, NULL));
+    assert_int_equal(back.n_keys, 2);
+    assert_int_equal(back.keys.n, s.keys.n);
+    assert_non_null(memmem(back.keys.data, back.keys.n, license, 38));
+    assert_int_equal(back.token_types.n, s.token_types.n);
+    assert_memory_equal(back.token_types.data, s.token_types.data, s.token_types.n);
+    assert_true(tokenizer_is_special(back.tokenizer, 3));
+    source_close(&back);
+    source_close(&s);
+    clean();
+}
+
 static void no_tokenizer_is_kept_that_way(void **state)
 {
     (void)state;
@@ -923,6 +953,7 @@ int main(void)
         cmocka_unit_test(every_activation_comes_back),
         cmocka_unit_test(every_field_comes_back),
         cmocka_unit_test(a_prefix_space_comes_back),
+        cmocka_unit_test(the_other_keys_of_a_gguf_file_are_written_again),
         cmocka_unit_test(no_tokenizer_is_kept_that_way),
         cmocka_unit_test(compat_writes_the_tied_head_and_it_counts_as_tied),
         cmocka_unit_test(a_narrowed_vector_must_be_one),

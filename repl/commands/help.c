@@ -10,6 +10,7 @@
 #include "repl/commands/help_pages.h"
 #include "repl/commands/help_topics.h"
 #include "repl/commands/other_words.h"
+#include "repl/commands/typed_name.h"
 #include "repl/session/repl.h"
 #include "train/config/run_config.h"
 #include "train/prepare/prepare_config.h"
@@ -32,7 +33,9 @@ static int refuse_unknown_name(const char *name)
         return err_set(ERR_MISSING, "there is no %s; did you mean `:help %s`?", file_quote(name),
                        near);
     int rc = settings_table_lookup(&options_table, &o, name, false);
-    return strstr(err_text(), "; did you mean") != NULL
+    if (strstr(err_text(), "; did you mean") == NULL)
+        rc = typed_name_of_system(err_set(rc, "there is no setting %s", file_quote(name)));
+    return strchr(err_text(), ';') != NULL
                ? rc
                : err_set(rc, "there is no command, setting or topic %s; `:help` lists them",
                          file_quote(name));

@@ -224,8 +224,12 @@ int train_explain_options(int rc, const char *command, const char *options, char
     else if (found)
         err_set(rc, "%s is a %s setting, written without --: %s=VALUE", row->name,
                 data ? "data" : "training", row->name);
-    else if (why != NULL)
-        typed_name_explain(err_set(rc, "%s", why), "settings");
+    else if (why != NULL) {
+        err_set(rc, "%s", why);
+        if (command != NULL && strcmp(command, "train") == 0)
+            rc = typed_name_of_system(rc);
+        rc = typed_name_explain(rc, "settings");
+    }
     mem_free(why);
     return rc;
 }

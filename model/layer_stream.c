@@ -398,7 +398,8 @@ bool layer_stream_failed(const struct layer_stream *s)
 
 int layer_stream_error(const struct layer_stream *s)
 {
-    return layer_stream_failed(s) ? err_set(s->error, "%s", s->text) : 0;
+    return layer_stream_failed(s) ? err_set(s->error, "cannot read the model's layers: %s", s->text)
+                                  : 0;
 }
 
 int layer_stream_read(struct layer_stream *s, char *dst, size_t first, size_t n)

@@ -364,6 +364,7 @@ static void damage_is_found(void **state)
     snprintf(path, sizeof path, "%s", only_entry());
     assert_int_equal(truncate(path, block_at + 1000), 0);
     assert_fails(feed_until_failure(m), ERR_FORMAT, "the file is truncated");
+    assert_non_null(strstr(err_text(), "cannot read the model's layers: "));
     model_free(m);
     assert_ok(load(&m, "tied", DTYPE_F16, memory, &CACHE));
     assert_int_equal(unlink(only_entry()), 0); /* which the program still has open */

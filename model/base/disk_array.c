@@ -108,11 +108,6 @@ const struct disk_file *disk_array_file(const struct disk_array *a)
     return &a->file;
 }
 
-uint64_t disk_array_file_bytes(const struct disk_array *a)
-{
-    return a->file.bytes;
-}
-
 void disk_array_pages(const struct disk_array *a, int section, size_t *first, size_t *last)
 {
     const struct array_section *s = &a->sections[section];

@@ -61,7 +61,4 @@ int disk_array_read(struct disk_array *a, void *to, size_t first, size_t bytes);
 /* The other way. */
 int disk_array_write(struct disk_array *a, const void *from, size_t first, size_t bytes);
 
-/* The room that its working file takes; 0: all of it is kept. */
-uint64_t disk_array_file_bytes(const struct disk_array *a);
-
 #endif

@@ -95,8 +95,7 @@ int disk_queue_open(struct disk_queue **out)
     pthread_cond_init(&q->work, NULL);
     pthread_cond_init(&q->done, NULL);
     q->last = &q->first;
-    while (q->n_threads < THREADS &&
-           thread_start(&q->threads[q->n_threads], work_on_parts, q) == 0)
+    while (q->n_threads < THREADS && thread_start(&q->threads[q->n_threads], work_on_parts, q) == 0)
         q->n_threads++;
     if (q->n_threads == 0) {
         disk_queue_close(q);
@@ -147,14 +146,6 @@ int disk_queue_wait(struct disk_queue *q, struct disk_piece *p)
     p->started = false;
     pthread_mutex_unlock(&q->lock);
     return rc == 0 ? 0 : err_set(rc, "%s", p->text);
-}
-
-bool disk_queue_done(struct disk_queue *q, const struct disk_piece *p)
-{
-    pthread_mutex_lock(&q->lock);
-    const bool done = !p->started || p->n_done == p->n_parts;
-    pthread_mutex_unlock(&q->lock);
-    return done;
 }
 
 int disk_queue_run(struct disk_queue *q, struct disk_piece *p)

@@ -39,8 +39,6 @@ void disk_queue_start(struct disk_queue *q, struct disk_piece *p);
 /* Returns 0, or the error of the first part that failed, with its message; 0 for a piece that was
  * never started. */
 int disk_queue_wait(struct disk_queue *q, struct disk_piece *p);
-/* Whether disk_queue_wait would return at once. */
-bool disk_queue_done(struct disk_queue *q, const struct disk_piece *p);
 /* All of these at once: read or write a piece and wait for it. */
 int disk_queue_run(struct disk_queue *q, struct disk_piece *p);
 

@@ -10,7 +10,7 @@ enum { ARRAYS = 4, PARTS = 32, PART = (1 << 20) - 12345 /* elements of an array 
 static int walk(struct disk_walk *w, unsigned changed)
 {
     int rc = 0;
-    disk_walk_begin_with(w, (1U << ARRAYS) - 1, changed);
+    disk_walk_begin(w, (1U << ARRAYS) - 1, changed);
     for (int part = 0; part < PARTS && rc == 0; part++) {
         disk_walk_enter(w, part);
         disk_walk_leave(w, part);

@@ -196,13 +196,7 @@ static void forget_part(struct disk_walk *w, int part)
     }
 }
 
-void disk_walk_begin(struct disk_walk *w, bool writes)
-{
-    const unsigned all = (1U << w->n_arrays) - 1;
-    disk_walk_begin_with(w, all, writes ? all : 0);
-}
-
-void disk_walk_begin_with(struct disk_walk *w, unsigned used, unsigned changed)
+void disk_walk_begin(struct disk_walk *w, unsigned used, unsigned changed)
 {
     w->used = used;
     w->changed = used & changed;

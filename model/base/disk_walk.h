@@ -37,11 +37,9 @@ void disk_walk_free(struct disk_walk *w); /* accepts NULL */
 int disk_walk_join(struct disk_walk *w, struct disk_array *a, size_t size);
 void *disk_walk_array(const struct disk_walk *w, int i);
 
-/* Of a walk; `writes`: what is done to parts stays. Otherwise nothing is to be done to them. */
-void disk_walk_begin(struct disk_walk *w, bool writes);
-/* The same with some of the arrays, number i being bit i: those in use, and those of them of which
- * what is done stays. */
-void disk_walk_begin_with(struct disk_walk *w, unsigned used, unsigned changed);
+/* Of a walk. Array number i is bit i of those in use, and of those of them of which what is done
+ * to parts stays. To others nothing is to be done. */
+void disk_walk_begin(struct disk_walk *w, unsigned used, unsigned changed);
 void disk_walk_enter(struct disk_walk *w, int part);
 void disk_walk_leave(struct disk_walk *w, int part);
 /* Returns disk_walk_error. */

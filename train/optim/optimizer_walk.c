@@ -38,7 +38,7 @@ void optimizer_walk(const struct optimizer *o, int thread, int n_threads, unsign
 {
     const bool walks = o->disk != NULL && (o->walks_gradients || (used & MOMENTS) != 0);
     if (walks && thread == 0)
-        disk_walk_begin_with(o->disk, used, changed);
+        disk_walk_begin(o->disk, used, changed);
     for (int part = 0; part < o->n_parts; part++) {
         const int from = part == 0 ? 0 : o->part_ends[part - 1];
         const struct piece_runs here = clip_runs(&o->own, from, o->part_ends[part]);

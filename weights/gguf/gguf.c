@@ -399,14 +399,6 @@ int gguf_open_file(struct gguf *g, struct file file)
     return rc;
 }
 
-int gguf_open(struct gguf *g, const char *path)
-{
-    struct file file;
-    int rc = file_open(&file, path);
-    *g = (struct gguf){0};
-    return rc != 0 ? rc : gguf_open_file(g, file);
-}
-
 void gguf_close(struct gguf *g)
 {
     if (g == NULL)

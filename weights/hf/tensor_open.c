@@ -30,8 +30,3 @@ int tensor_file_open_file(struct tensor_file *f, struct file file)
     *f = (struct tensor_file){.file.fd = -1};
     return rc;
 }
-
-int tensor_file_open(struct tensor_file *f, const char *path)
-{
-    return tensor_file_open_as(f, path, tensor_file_open_file);
-}

@@ -3,10 +3,9 @@
 /* Tensor files of Hugging Face folders: safetensors, or torch's. */
 #include "weights/tensors/tensor_file.h"
 
-/* Open either, by the file's name or its first bytes. Fails as sniff_refuse
+/* Open either, by the file's name or its first bytes; f takes over the file, or it is closed on
+ * failure. Fails as sniff_refuse
  * (weights/tensors/sniff.h), safetensors_open_file and torch_open_file. */
-int tensor_file_open(struct tensor_file *f, const char *path);
-/* The same for an open file, which f takes over, or which is closed on failure. */
 int tensor_file_open_file(struct tensor_file *f, struct file file);
 
 #endif

@@ -1,5 +1,6 @@
 /* Saving and converting: what comes back is what was there, bit for bit, and what was
  * there before stays where a save fails. */
+#include "tests/lib/gguf_open.h"
 #include "tests/lib/notes.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"

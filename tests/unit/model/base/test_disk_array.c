@@ -151,7 +151,7 @@ static void kept_sections_need_no_file(void **state)
     bool all[SECTIONS];
     memset(all, 1, sizeof all);
     open_array(&t, all);
-    assert_int_equal(disk_array_file_bytes(t.a), 0);
+    assert_int_equal(disk_array_file(t.a)->bytes, 0);
     double_all(&t, false);
     check_all(&t, 1);
     close_array(&t);
@@ -177,7 +177,7 @@ static void walks_go_through_sections(void **state)
     uint32_t *y = disk_walk_array(w, 0);
     /* Both; then x alone, which does not change; then both, and y does not. */
     for (int round = 0; round < 3; round++) {
-        disk_walk_begin_with(w, round == 1 ? 2 : 3, round == 0 ? 3 : round == 1 ? 0 : 2);
+        disk_walk_begin(w, round == 1 ? 2 : 3, round == 0 ? 3 : round == 1 ? 0 : 2);
         for (int part = 0; part < PARTS; part++) {
             disk_walk_enter(w, part);
             for (size_t i = part == 0 ? 0 : PART_ENDS[part - 1]; i < PART_ENDS[part]; i++) {

@@ -65,7 +65,7 @@ static void check_walks(const bool *kept)
     const size_t stay = pages_that_stay(kept);
     size_t most = 0;
     for (int round = 0; round < 4; round++) {
-        disk_walk_begin(w, round < 3);
+        disk_walk_begin(w, ~0U, round < 3 ? ~0U : 0);
         for (int part = 0; part < PARTS; part++) {
             disk_walk_enter(w, part);
             for (size_t i = part == 0 ? 0 : ENDS[part - 1]; i < ENDS[part]; i++) {
@@ -97,7 +97,7 @@ static void check_walks(const bool *kept)
     for (uint32_t i = 0; i < N; i++)
         got[i] = ~i;
     assert_ok(disk_walk_write(w, 0, got + 5, 4 * 5, 4 * (N - 6)));
-    disk_walk_begin(w, false);
+    disk_walk_begin(w, ~0U, 0);
     for (int part = 0; part < PARTS; part++) {
         disk_walk_enter(w, part);
         for (uint32_t i = part == 0 ? 0 : (uint32_t)ENDS[part - 1]; i < ENDS[part]; i++)
@@ -138,7 +138,7 @@ static void a_full_disk_is_said_and_stays_said(void **state)
     setrlimit(RLIMIT_FSIZE, &before);
     assert_ok(new_walk(&w, s.folder, NULL));
     setrlimit(RLIMIT_FSIZE, &limit);
-    disk_walk_begin(w, true);
+    disk_walk_begin(w, ~0U, ~0U);
     for (int part = 0; part < PARTS; part++) {
         disk_walk_enter(w, part);
         ((uint32_t *)disk_walk_array(w, 0))[ENDS[part] - 1] = 5;

@@ -1,4 +1,5 @@
 /* Quantized blocks have the values of the reference, bit for bit (blocks_reference.py). */
+#include "tests/lib/gguf_open.h"
 #include "tests/lib/test.h"
 
 #include "model/base/mem.h"

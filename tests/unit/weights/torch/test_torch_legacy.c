@@ -34,7 +34,7 @@ static int open_bytes(struct tensor_file *f, const void *bytes, size_t n)
     struct scratch s;
     scratch_open(&s);
     scratch_write(&s, "model.bin", bytes, n);
-    int rc = tensor_file_open(f, scratch_path(&s, "model.bin"));
+    int rc = tensor_file_open_as(f, scratch_path(&s, "model.bin"), tensor_file_open_file);
     scratch_close(&s);
     return rc;
 }
@@ -87,7 +87,8 @@ static void reads_what_torch_wrote(void **state)
     static const uint16_t half[] = {0x3c00, 0xc000, 0x3800}, bfloat[] = {0x4040, 0x4080};
     static const char mask[] = {1, 0};
     struct tensor_file f;
-    assert_ok(tensor_file_open(&f, "tests/fuzz/corpus/pickle/legacy.bin"));
+    assert_ok(
+        tensor_file_open_as(&f, "tests/fuzz/corpus/pickle/legacy.bin", tensor_file_open_file));
     assert_int_equal(f.n, 6);
     check_entry(&f, "wte.weight", "FloatStorage", w, sizeof w);
     check_entry(&f, "lm_head.weight", "FloatStorage", w, sizeof w);
@@ -107,7 +108,7 @@ static void is_known_by_its_magic(void **state)
     struct tensor_file f;
     scratch_open(&s);
     scratch_write(&s, "model.ckpt", stream, sizeof stream - 1);
-    assert_ok(tensor_file_open(&f, scratch_path(&s, "model.ckpt")));
+    assert_ok(tensor_file_open_as(&f, scratch_path(&s, "model.ckpt"), tensor_file_open_file));
     assert_int_equal(f.n, 2);
     tensor_file_close(&f);
     scratch_close(&s);

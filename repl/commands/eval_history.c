@@ -22,6 +22,7 @@ struct history_comparison {
     size_t first, end;             /* of the models shown */
     struct number_column *numbers; /* [n_models]: of each model's figures */
     int label_room;                /* columns of a figure's name in text; 0: as it is */
+    bool loose;                    /* numbers are not aligned with those of other rows */
     size_t name_room;              /* bytes of a model's name and source; 0: as they are */
 };
 
@@ -279,7 +280,7 @@ static int put_question(struct table *t, const struct history_comparison *c, siz
             const json_t *record = find_record(c, c->models[m], q);
             if (record != NULL)
                 rc = put_figure_cell(t, (int)(m - c->first) + 1, record, name,
-                                     format == TABLE_TEXT ? &c->numbers[m] : NULL);
+                                     format == TABLE_TEXT && !c->loose ? &c->numbers[m] : NULL);
         }
     }
     buf_release(&heading);
@@ -394,7 +395,8 @@ static int widest_name(const struct history_comparison *c)
 }
 
 /* In a width that is too narrow the names of models give way, then those of figures, then models:
- * of all that follow in a table of their own (whole) the last, else the oldest. */
+ * of all that follow in a table of their own (whole) the last, else the oldest. What one is too
+ * wide for gives up that its numbers are below each other. */
 static int make_fitting_table(struct buf *table, struct history_comparison *c, int width,
                               bool whole)
 {
@@ -403,6 +405,7 @@ static int make_fitting_table(struct buf *table, struct history_comparison *c, i
     for (;;) {
         int rc = 0, over = 1;
         c->label_room = 0;
+        c->loose = false;
         for (size_t i = 0; i < sizeof name_rooms / sizeof *name_rooms && rc == 0 && over > 0; i++) {
             table->n = 0;
             c->name_room = name_rooms[i];
@@ -417,6 +420,11 @@ static int make_fitting_table(struct buf *table, struct history_comparison *c, i
             table->n = 0;
             c->label_room = room < LEAST_OF_ONE ? LEAST_OF_ONE : room;
             rc = make_table(table, c, TABLE_TEXT);
+            if (rc == 0 && one && term_widest(buf_text(table)) > width) {
+                c->loose = true;
+                table->n = 0;
+                rc = make_table(table, c, TABLE_TEXT);
+            }
             if (rc != 0 || one || term_widest(buf_text(table)) <= width)
                 return rc;
         }

@@ -274,7 +274,9 @@ static int put_table_head(struct buf *out, const struct table_columns *c)
 {
     const bool narrow = c->look->width < CHANCES_NARROW;
     const int column = c->bar + 1 + PERCENT;
-    const char *settings = column < (int)sizeof "settings %" ? "after %" : "settings %";
+    const char *settings = column < (int)sizeof "after %" - 1  ? "after"
+                           : column < (int)sizeof "settings %" ? "after %"
+                                                               : "settings %";
     int rc = buf_printf(out, "%s  %-*s  %*s  %*s", c->look->dim, c->token, "token", column,
                         narrow ? settings : "after the settings %", column,
                         narrow ? "own %" : "the model's own %");
@@ -294,7 +296,7 @@ int chances_table(struct buf *out, const struct chances_look *look, const struct
         longest = columns > longest ? columns : longest;
     }
     int most = look->width - 1 - 6 - 2 * (c.bar + 1 + PERCENT) - (c.rank ? 1 + RANK : 0);
-    for (; most < longest && most < LEGIBLE && c.bar > 1; most += 2)
+    for (; most < longest && most < LEGIBLE && c.bar > (most < 5 ? 0 : 1); most += 2)
         c.bar--;
     most = most > look->width / 4 && c.rank ? look->width / 4 : most < 5 ? 5 : most;
     c.token = longest < 5 ? 5 : longest < most ? longest : most;

@@ -5,6 +5,7 @@
 #include "model/base/folder_entry.h"
 #include "model/base/json.h"
 #include "model/base/mem.h"
+#include "weights/tensors/folder_place.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -210,6 +211,16 @@ static int find_whole_checkpoint(char **out, int64_t *step, const char *path,
     return rc == 0 && *out == NULL ? refuse_run(path, n) : rc;
 }
 
+/* Before anything looks at the folder: without its configuration a model may look like a run. */
+static void mend_save(const char *path, const struct progress *p)
+{
+    char shown[SHOWN];
+    const enum folder_mended done = folder_place_mend(path);
+    if (done != FOLDER_WHOLE)
+        progress_note(p, "a program that was saving a model in %s was killed; the %s model is back",
+                      file_show(shown, sizeof shown, path), done == FOLDER_NEW ? "new" : "old");
+}
+
 int run_folder_resolve(char **out, char **title, const char *path, const struct progress *p)
 {
     char shown[SHOWN];
@@ -218,6 +229,7 @@ int run_folder_resolve(char **out, char **title, const char *path, const struct 
     *title = *out = NULL;
     if (expanded == NULL)
         return ERR_NOMEM;
+    mend_save(expanded, p);
     for (size_t n = strlen(expanded); n > 1 && expanded[n - 1] == '/' && run_folder_is(expanded);
          n--)
         expanded[n - 1] = '\0';

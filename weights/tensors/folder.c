@@ -31,6 +31,8 @@ char *folder_real_path(const char *path)
 int folder_check(const char *path, bool force)
 {
     const bool exists = file_exists(path);
+    if (exists)
+        folder_place_mend(path);
     if (exists && !file_is_folder(path))
         return file_refuse(ERR_EXISTS, path, "exists and is not a folder; choose another name");
     if (exists && !force && !folder_is_empty(path))

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SAVE ".prattle-save-"
@@ -74,7 +75,7 @@ bool folder_is_empty(const char *path)
     DIR *dir = opendir(path);
     bool empty = dir != NULL;
     for (const char *name; empty && (name = folder_entry_next(dir)) != NULL;)
-        empty = is_left_name(name);
+        empty = fnmatch(SAVE ANY, name, 0) == 0; /* the other two may have the only whole model */
     folder_entry_close(dir);
     return empty;
 }
@@ -130,6 +131,16 @@ static int move_files(int from, int to, bool keys, bool all)
     return rc;
 }
 
+/* The keys last. */
+static int move_all_in(int from, int there, const char *path)
+{
+    int rc = move_files(from, there, false, true);
+    if (rc == 0 && (rc = sync_folder(there, path)) == 0 &&
+        (rc = move_files(from, there, true, true)) == 0)
+        rc = sync_folder(there, path);
+    return rc;
+}
+
 struct place {
     const char *path, *made_path;
     int there, made, old; /* descriptors */
@@ -157,12 +168,8 @@ static int move_out(struct place *p)
 
 static int move_in(const struct place *p)
 {
-    int rc = sync_folder(p->there, p->path);
-    if (rc == 0 && (rc = move_files(p->made, p->there, false, true)) == 0 &&
-        (rc = sync_folder(p->there, p->path)) == 0 &&
-        (rc = move_files(p->made, p->there, true, true)) == 0)
-        rc = sync_folder(p->there, p->path);
-    return rc;
+    const int rc = sync_folder(p->there, p->path);
+    return rc == 0 ? move_all_in(p->made, p->there, p->path) : rc;
 }
 
 /* The error stays. What fails here too is left for folder_place_explain. */
@@ -238,6 +245,92 @@ static void sweep_left(int there)
     folder_entry_close(dir);
 }
 
+/* ---- what a kill left between two models ---- */
+
+enum { LOCK_TRIES = 100, LOCK_WAIT_NS = 20000000 };
+
+static bool has_key_file(int folder)
+{
+    for (int i = 0; i < N_KEYS; i++)
+        if (faccessat(folder, model_files[i], F_OK, 0) == 0)
+            return true;
+    return false;
+}
+
+/* How many folders of such names are there, and the name of one. */
+static int find_left(char found[NAME_BYTES], int there, const char *pattern)
+{
+    int n = 0;
+    DIR *dir = list_folder(there);
+    for (const char *name; (name = folder_entry_next(dir)) != NULL;)
+        if (fnmatch(pattern, name, 0) == 0) {
+            snprintf(found, NAME_BYTES, "%s", name);
+            n++;
+        }
+    folder_entry_close(dir);
+    return n;
+}
+
+/* Somebody has put a file in the place of one that would move. */
+static bool clashes(int from, int to)
+{
+    DIR *dir = list_folder(from);
+    bool any = dir == NULL;
+    for (const char *name; !any && (name = folder_entry_next(dir)) != NULL;)
+        any = faccessat(to, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    folder_entry_close(dir);
+    return any;
+}
+
+/* Under the folder's lock. Can itself be cut off anywhere, and done again. */
+static enum folder_mended mend_locked(int there, const char *path)
+{
+    char name[NAME_BYTES] = "";
+    if (has_key_file(there))
+        return FOLDER_WHOLE;
+    /* The new files come in once all of the old are out; until then these go back. */
+    const int n_new = find_left(name, there, NEW ANY);
+    if (n_new > 1 || (n_new == 0 && find_left(name, there, OLD ANY) != 1))
+        return FOLDER_WHOLE;
+    const int from = openat(there, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    const bool ours = from >= 0 && (n_new == 0 || has_key_file(from)) && !clashes(from, there);
+    const int rc = ours ? move_all_in(from, there, path) : 0;
+    if (rc != 0)
+        err_clear();
+    if (ours && rc == 0)
+        sweep_left(there);
+    if (from >= 0)
+        close(from);
+    return !has_key_file(there) ? FOLDER_WHOLE : n_new > 0 ? FOLDER_NEW : FOLDER_OLD;
+}
+
+/* A writer or another who mends is soon done. */
+static bool lock_soon(int fd)
+{
+    const struct timespec wait = {.tv_nsec = LOCK_WAIT_NS};
+    bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    for (int i = 0; !locked && errno == EWOULDBLOCK && i < LOCK_TRIES; i++) {
+        nanosleep(&wait, NULL);
+        locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    }
+    return locked;
+}
+
+enum folder_mended folder_place_mend(const char *path)
+{
+    char name[NAME_BYTES];
+    enum folder_mended done = FOLDER_WHOLE;
+    const int there = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (there < 0)
+        return done;
+    if (!has_key_file(there) &&
+        (find_left(name, there, NEW ANY) > 0 || find_left(name, there, OLD ANY) > 0) &&
+        lock_soon(there))
+        done = mend_locked(there, path);
+    close(there);
+    return done;
+}
+
 /* ---- all of it ---- */
 
 /* ERR_EXISTS: the folder has a folder where the model has a file, and which of the two is to stay
@@ -263,8 +356,11 @@ static int open_place(struct place *p, bool force)
     if ((p->there = open(p->path, flags)) < 0)
         return file_fails("open", p->path);
     /* One writer at a time, where there are locks. */
-    while (flock(p->there, LOCK_EX) != 0 && errno == EINTR)
+    int locked;
+    while ((locked = flock(p->there, LOCK_EX)) != 0 && errno == EINTR)
         continue;
+    if (locked == 0)
+        mend_locked(p->there, p->path);
     if (!force && !folder_is_empty(p->path))
         return file_refuse(ERR_EXISTS, p->path, "exists already; --force overwrites it");
     if ((p->made = open(p->made_path, flags)) < 0)

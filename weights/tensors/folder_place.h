@@ -9,7 +9,7 @@
  *     .prattle-new-XXXXXX    the new files on their way in, config.json last
  *
  * so that a folder with a configuration is a whole model, the old one or the new, and one that a
- * kill left without has both here.
+ * kill left without has both here, of which folder_place_mend brings one back.
  */
 #include <stdbool.h>
 
@@ -18,7 +18,7 @@ char *folder_place_temp(const char *path);
 /* An open and locked descriptor of a new temporary folder; -1: errno says why. */
 int folder_place_lock(const char *temp);
 
-/* Whether nothing is in the folder but what killed writers left. */
+/* Whether nothing is in the folder but what writers left that were killed before they placed it. */
 bool folder_is_empty(const char *path);
 /* Whether the file is one of a model, ours or another program's. */
 bool folder_is_model_file(const char *name);
@@ -31,8 +31,17 @@ bool folder_is_model_file(const char *name);
  */
 int folder_place(const char *made, const char *path, bool force);
 
-/* Where a kill left the folder between two models: say how to get the one back that is whole, as
- * the error `rc`. Otherwise the error stays as it is. Returns rc. */
+/*
+ * Where a kill left the folder between two models, bring the one back that is whole: the new, once
+ * all of the old was out, else the old. Whoever opens or replaces a model calls it first. A folder
+ * with a configuration is not touched, nor one that has a file of the user's in the place of one
+ * that would come back, or that cannot be locked or written.
+ */
+enum folder_mended { FOLDER_WHOLE, FOLDER_OLD, FOLDER_NEW };
+enum folder_mended folder_place_mend(const char *path);
+
+/* Where that did nothing and a kill left the folder between two models: say how to get the one back
+ * that is whole, as the error `rc`. Otherwise the error stays as it is. Returns rc. */
 int folder_place_explain(int rc, const char *path);
 
 #endif

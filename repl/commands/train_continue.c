@@ -158,6 +158,16 @@ static int pause_for_prompt(struct repl *r)
     return err_set(ERR_INTERRUPTED, PROCESSES_PAUSED);
 }
 
+/* As where the disk is still full: what is due comes before the next step. */
+static int explain_due_save(const struct repl *r, int rc)
+{
+    if (rc != ERR_IO || !run_owes_checkpoint(r->run))
+        return rc;
+    return err_wrap("no step was trained, since the checkpoint of step %" PRId64
+                    " comes first (`:train resume save_every=0` trains without it)",
+                    run_step(r->run));
+}
+
 /* This process is about to end, as another is lost: what is whole here is kept. */
 static void save_after_loss(void *user)
 {
@@ -246,6 +256,8 @@ int train_continue(struct repl *r, bool shell)
     } else if (rc == ERR_INTERRUPTED ||
                (run_status(r->run) == RUN_PAUSED && run_step(r->run) > begun)) {
         report_paused(r); /* also where a checkpoint could not be written */
+    } else if (r->run != NULL && run_step(r->run) == begun && begun > 0) {
+        rc = explain_due_save(r, rc);
     }
     if (rc == 0 || rc == ERR_INTERRUPTED) {
         char *why = rc == 0 ? NULL : mem_strdup(err_text());

@@ -355,7 +355,10 @@ static int status_of_folder(const struct repl *r, const char *path)
         mem_free(sources);
     }
     if (rc == 0)
-        show_newest(newest, "", run_folder_has_checkpoint(path));
+        show_newest(newest,
+                    holder == 0 && newest < m.step ? "; later steps are in no whole checkpoint"
+                                                   : "",
+                    run_folder_has_checkpoint(path));
     return rc;
 }
 

@@ -36,7 +36,7 @@ is "an adapter may name a run for its base" "$(logits --model runs/tale --lora r
 : >runs/tale/step-000004/model.safetensors
 has "one that is damaged is passed over" "runs/tale, checkpoint of step 2" "$("$PRATTLE" runs/tale -p x 2>&1 >/dev/null)"
 has "  which status says, too" "runs/tale/step-000004: model.safetensors" "$("$PRATTLE" train status runs/tale 2>&1 >/dev/null)"
-has "  and what is left" "newest checkpoint: step 2" "$("$PRATTLE" train status runs/tale 2>/dev/null)"
+has "  and what is left" "newest checkpoint: step 2; later steps are in no whole checkpoint" "$("$PRATTLE" train status runs/tale 2>/dev/null)"
 mkdir empty && touch empty/metrics.jsonl
 is "none at all" "empty is the folder of a run that has saved no checkpoint yet; train it until it has saved one" \
     "$("$PRATTLE" empty -p x 2>&1)"

@@ -142,6 +142,16 @@ static int check_built(const struct run_config *was, const struct run_config *is
                       "to change it, open the run again: `:train resume FOLDER`");
 }
 
+/* A checkpoint that is due, as after one that could not be written, is of the cadence before; that
+ * of the lowest loss goes only where there are to be none. */
+static void change_saving(struct run *r, const struct run_config *was)
+{
+    const int every = r->config.checkpoint.save_every;
+    const bool best = r->config.checkpoint.keep_best && r->state.best_step == r->state.step;
+    if (every == 0 ? was->checkpoint.save_every > 0 : r->state.step % every != 0 && !best)
+        r->due &= ~DUE_SAVE;
+}
+
 bool run_change_opens(const struct run *r, char *const *words, int n)
 {
     struct run_config fresh;
@@ -179,6 +189,7 @@ int run_change(struct run *r, char *const *words, int n)
         fresh = old;
         run_change_scale(r, &old);
         run_change_validation(r, &old);
+        change_saving(r, &old);
         r->n_steps = n_steps;
         r->changed |= n > 0 && r->saved_step == r->state.step;
         optimizer_configure(r->optimizer, &r->config.optimizer);

@@ -148,3 +148,8 @@ int64_t run_saved_step(const struct run *r)
 {
     return r->saved_step;
 }
+
+bool run_owes_checkpoint(const struct run *r)
+{
+    return r->due & DUE_SAVE;
+}

@@ -24,6 +24,8 @@ const char *run_path(const struct run *r); /* its folder */
 int64_t run_step(const struct run *r);     /* whole steps taken */
 /* The step of the newest checkpoint, -1: none. */
 int64_t run_saved_step(const struct run *r);
+/* Whether a checkpoint is to be written before the next step. */
+bool run_owes_checkpoint(const struct run *r);
 
 /* Append which rank has what, where ranks have some layers each; else nothing. */
 int run_devices(const struct run *r, struct buf *out);

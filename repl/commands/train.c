@@ -422,6 +422,7 @@ static int resume_run(struct repl *r, char **words, int n, bool shell)
     if (shell_path(r, OPTION(device.lora), shell) != NULL)
         return err_set(ERR_RANGE, "--lora is not for a run that goes on: what it trains is in its "
                                   "checkpoint");
+    train_note_repeated(words, n);
     if (base == NULL)
         return beginning_go_on(r, &b, shell);
     /* The base of an adapter, as a word that launched processes are told too. */

@@ -7,6 +7,7 @@
 #include "model/base/settings_words.h"
 #include "model/base/words.h"
 #include "repl/commands/typed_name.h"
+#include "repl/session/processes.h"
 #include "repl/settings/options_table.h"
 #include "repl/terminal/wrap.h"
 #include "train/config/table.h"
@@ -29,6 +30,54 @@ static void note_presets(char *const *words, int n)
         file_show(shown, sizeof shown, words[i]);
         wrap_say(stderr, "", "prattle: %s is the preset; `./%s` is the file of that name here",
                  shown, shown);
+    }
+}
+
+/* The setting of a word KEY=VALUE; NULL: there is none. */
+static const struct setting *find_pair(const char *word)
+{
+    char key[64];
+    const size_t n = settings_pair_key(word);
+    if (n == 0 || n >= sizeof key)
+        return NULL;
+    snprintf(key, sizeof key, "%.*s", (int)n, word);
+    return settings_table_find(&run_table, key);
+}
+
+/* The number of the word, past the i-th, that sets the same row last; 0: none. */
+static int find_again(const struct setting *row, char *const *words, int n, int i)
+{
+    int last = 0;
+    for (int k = i + 1; k < n; k++) {
+        const struct setting *other = find_pair(words[k]);
+        if (other == row)
+            last = k;
+    }
+    return last;
+}
+
+/* A list that is given in parts would lose all but its last. */
+static void note_again(const struct setting *row, const char *first, const char *last)
+{
+    char lost[SHOWN], counts[SHOWN];
+    file_show(lost, sizeof lost, strchr(first, '=') + 1);
+    file_show(counts, sizeof counts, strchr(last, '=') + 1);
+    if (row->argument != NULL && text_ends_in(row->argument, ",..."))
+        wrap_say(stderr, "",
+                 "prattle: %s is given more than once, and the last counts: %s=%s,%s reads both",
+                 row->name, row->name, lost, counts);
+    else
+        wrap_say(stderr, "", "prattle: %s is given more than once, and the last counts: %s",
+                 row->name, counts);
+}
+
+void train_note_repeated(char *const *words, int n)
+{
+    for (int i = 0; i < n && !processes_launched(); i++) {
+        const struct setting *row = find_pair(words[i]);
+        const int last = row == NULL ? 0 : find_again(row, words, n, i);
+        if (last > 0 && strcmp(strchr(words[i], '=') + 1, strchr(words[last], '=') + 1) != 0)
+            note_again(row, words[i], words[last]);
     }
 }
 
@@ -159,6 +208,7 @@ int train_words(struct run_config *c, char *const *words, int n)
         return rc;
     if ((rc = run_config_check_preset_files(c)) == 0)
         note_presets(words, n);
+    train_note_repeated(words, n);
     return rc == 0 ? take_characters(c) : rc;
 }
 

@@ -10,6 +10,8 @@
 int train_words(struct run_config *c, char *const *words, int n);
 /* The same of words that change a run: without what only a new one needs. */
 int train_change_words(struct run_config *c, char *const *words, int n);
+/* Name what a word sets that a later word sets again. */
+void train_note_repeated(char *const *words, int n);
 /* rc of options that n words of a command with those options of its own have (NULL: of none). Where
  * one is a setting of a run or of data, the sentence says how it is written, or that the command
  * takes none. */

@@ -38,6 +38,10 @@ cp a.txt b.txt
 has "a space behind a comma" "[finished at step 1;" "$(train "data=a.txt:0.7, b.txt:0.3" validation_fraction=0)"
 has "without weights too" "[finished at step 1;" "$(train "data=a.txt, b.txt" validation_fraction=0)"
 has "spaces around =, of a run that goes on" "a setting has no spaces around its =: steps=5" "$("$PRATTLE" train resume run steps = 5 2>&1)"
+has "data in parts" "data is given more than once, and the last counts: data=a.txt,b.txt reads both" "$(train data=a.txt data=b.txt)"
+has "a setting by two names" "steps is given more than once, and the last counts: 2" "$(train data=a.txt max_steps=2)"
+has "  also at resume" "steps is given more than once, and the last counts: 4" "$("$PRATTLE" train resume run steps=3 steps=4 2>&1)"
+is "the same twice is no question" 0 "$(train data=a.txt data=a.txt | grep -c "more than once")"
 has "a key in capitals" "there is no file or preset LR=1; did you mean learning_rate=1?" "$(train LR=1 data=a.txt)"
 has "what has no sample" "no token that begins a text: sample_prompt=TEXT gives one" \
     "$(rm -rf run; "$PRATTLE" train init=$MODEL,tokenizer=$PWD/chars data=ids.bin folder=run steps=1 sequence_length=8 validation_fraction=0 sample_every=1 2>&1)"

@@ -58,11 +58,13 @@ static int describe_model(struct source *s, const struct params *p, const struct
     int rc = params_describe(&s->table, &m->config);
     if (rc != 0)
         return rc;
-    s->name = mem_strdup(m->name);
+    /* Trained, it is another model than the one of that name. */
+    s->name = m->changed ? NULL : mem_strdup(m->name);
     s->defaults = m->defaults == NULL ? NULL : mem_strdup(m->defaults);
     s->defaults_file = m->defaults_file;
     s->readers = mem_array((size_t)s->table.n_tensors, sizeof *s->readers);
-    if (s->name == NULL || s->readers == NULL || (m->defaults != NULL && s->defaults == NULL))
+    if ((s->name == NULL && !m->changed) || s->readers == NULL ||
+        (m->defaults != NULL && s->defaults == NULL))
         return ERR_NOMEM;
     if ((rc = kept_files_copy(&s->kept, &m->kept)) != 0)
         return rc;

@@ -881,6 +881,12 @@ static void a_model_is_saved_from_its_source_until_it_changes(void **state)
     const struct save_config bf16 = {.convert = true, .dtype = DTYPE_BF16};
     assert_ok(model_save(m, scratch_path(&scratch, "bf16"), &bf16, NULL));
     assert_true(m->changed); /* not all of it is in that file */
+    /* It is no more the model that it was by name. */
+    const struct save_config gguf_bf16 = {.convert = true, .dtype = DTYPE_BF16, .force = true};
+    assert_ok(model_save(m, scratch_path(&scratch, "my-own.gguf"), &gguf_bf16, NULL));
+    assert_ok(source_open(&back, scratch_path(&scratch, "my-own.gguf"), 0, true, NULL));
+    assert_string_equal(back.name, "my-own");
+    source_close(&back);
     assert_ok(model_save(m, scratch_path(&scratch, "saved"), &force, NULL));
     assert_false(m->changed);
     assert_int_equal(mkdir(scratch_path(&scratch, "saved again"), 0777), 0);

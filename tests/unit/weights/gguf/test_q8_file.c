@@ -122,7 +122,7 @@ static void a_round_trip_keeps_the_bits(void **state)
         assert_ok(model_save(m, scratch_path(s, "b.gguf"), &as_it_is, &p));
         expect_same_files(scratch_path(s, "a.gguf"), scratch_path(s, "b.gguf"));
         assert_int_equal(notes.n, 0);
-        m->changed = true;
+        m->narrower = true; /* saved from memory */
         assert_ok(model_save(m, scratch_path(s, "b.gguf"), &as_it_is, &p));
         expect_same_files(scratch_path(s, "a.gguf"), scratch_path(s, "b.gguf"));
         assert_string_equal(m->file_types, i == 0 ? "Q8_0" : "Q8_0 and F16");
@@ -233,7 +233,7 @@ static void blocks_of_others_are_kept(void **state)
     scratch_write(s, "others.gguf", whole.data, whole.n);
     struct model *m = load(path, LOAD_DTYPE_AUTO, NULL);
     assert_true(linear_element(&m->params.layers[1].c_attn, 3, 0) == half_to_f32(0x3456) * -128.0f);
-    m->changed = true;
+    m->narrower = true; /* saved from memory */
     assert_ok(model_save(m, scratch_path(s, "again.gguf"), &as_it_is, NULL));
     expect_same_files(path, scratch_path(s, "again.gguf"));
     linear_read_q8(&m->params.layers[1].c_attn, 0, 0, 3, got);
@@ -287,7 +287,7 @@ static void no_memory_leaves_nothing(void **state)
     const struct scratch *s = scratch_of_process();
     const char *path = scratch_path(s, "memory.gguf");
     struct model *m = load(even, DTYPE_Q8, NULL);
-    m->changed = true;
+    m->narrower = true; /* saved from memory */
     int k = 1, rc = -1;
     for (; rc != 0; k++) {
         mem_fail_at((uint64_t)k);

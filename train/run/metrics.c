@@ -61,6 +61,7 @@ struct metrics_log {
     char *folder, *path, *label;
     struct tfevents *events; /* NULL: none */
     int64_t from;
+    bool copies;                /* those lines are another run's, and get this label */
     struct file_writer rewrite; /* the lines to keep, if some are dropped; fd -1: none is */
 };
 
@@ -78,6 +79,12 @@ static int check_line(bool *keep, const char *line, size_t n, int64_t last)
     return rc == ERR_NOMEM ? rc : 0;
 }
 
+static int print_line(struct buf *line, const json_t *o)
+{
+    const int rc = json_print(line, o, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    return rc == 0 ? buf_char(line, '\n') : rc;
+}
+
 /* Begins the file for the place of metrics.jsonl, with the lines before `end`, which all stay. */
 static int begin_rewrite(struct metrics_log *l, const struct file *f, uint64_t end)
 {
@@ -92,6 +99,25 @@ static int begin_rewrite(struct metrics_log *l, const struct file *f, uint64_t e
     return rc;
 }
 
+static int write_kept(struct metrics_log *l, const char *line, size_t n)
+{
+    json_t *o = NULL;
+    struct buf text = {0};
+    if (!l->copies)
+        return file_write(&l->rewrite, line, n);
+    int rc = json_read_line(&o, line, n);
+    if (rc == 0 && json_object_get(o, "label") != NULL &&
+        json_object_set_new(o, "label", json_string(l->label)) != 0)
+        rc = err_set(ERR_NOMEM, "no memory for a line of %s", l->path);
+    if (rc == 0)
+        rc = print_line(&text, o);
+    if (rc == 0)
+        rc = file_write(&l->rewrite, text.data, text.n);
+    buf_release(&text);
+    json_decref(o);
+    return rc;
+}
+
 /* The line [n] that begins at `at`; the last one may be half a line. */
 static int cut_line(struct metrics_log *l, const struct file *f, uint64_t at, const char *line,
                     size_t n)
@@ -100,7 +126,7 @@ static int cut_line(struct metrics_log *l, const struct file *f, uint64_t at, co
     int rc = line[n - 1] == '\n' ? check_line(&stays, line, n, l->from) : 0;
     if (rc == 0 && !stays && l->rewrite.fd < 0)
         rc = begin_rewrite(l, f, at);
-    return rc == 0 && stays && l->rewrite.fd >= 0 ? file_write(&l->rewrite, line, n) : rc;
+    return rc == 0 && stays && l->rewrite.fd >= 0 ? write_kept(l, line, n) : rc;
 }
 
 /* Of the file at `path`, own or another's, which is then copied. Line by line: the file of a long
@@ -139,6 +165,7 @@ static int take_lines(struct metrics_log *l, const char *old)
     const bool copies = path != NULL && file_exists(path);
     if (path != NULL && !copies)
         l->from = -1;
+    l->copies = copies;
     const int rc = cut_lines(l, copies ? path : l->path);
     mem_free(path);
     return rc;
@@ -189,9 +216,8 @@ static int append_line(struct metrics_log *l, json_t *o)
 {
     struct buf line = {0};
     /* Out of memory, jansson leaves things out: then there is no line, rather than a part. */
-    int rc = err_last() == ERR_NOMEM ? ERR_NOMEM
-                                     : json_print(&line, o, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    if (rc == 0 && (rc = buf_char(&line, '\n')) == 0)
+    int rc = err_last() == ERR_NOMEM ? ERR_NOMEM : print_line(&line, o);
+    if (rc == 0)
         rc = file_append(l->path, line.data, line.n);
     buf_release(&line);
     json_decref(o);

@@ -61,7 +61,7 @@ struct metrics_log;
  * The logs of a run's folder for what comes after step `from`, -1: for all; each line of
  * metrics.jsonl has the run's label. Until metrics_start nothing there has changed: then the lines
  * of later steps go, and an event file begins where one is asked for. A run that goes on in another
- * folder than `old` has its lines up to there from that; NULL: it began here.
+ * folder than `old` has its lines up to there from that, under its own label; NULL: it began here.
  */
 int metrics_open(struct metrics_log **out, const char *folder, const char *old, int64_t from,
                  const char *label);

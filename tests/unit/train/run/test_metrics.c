@@ -223,7 +223,8 @@ static void going_on_keeps_the_lines_around(void **state)
     scratch_close(&s);
 }
 
-/* In another folder: the old lines up to there, and where there are none none. */
+/* In another folder: the old lines up to there, under the run's own label, and where there are none
+ * none. */
 static void going_on_elsewhere_takes_the_lines_along(void **state)
 {
     (void)state;
@@ -232,7 +233,8 @@ static void going_on_elsewhere_takes_the_lines_along(void **state)
     struct buf kept = {0};
     scratch_open(&old);
     scratch_open(&s);
-    static const char lines[] = "{\"step\":1}\n{\"step\":2}\n{\"step\":3}\n",
+    static const char lines[] = "{\"step\":1}\n{\"label\":\"old\",\"step\":2,\"loss\":0.1}\n"
+                                "{\"label\":\"old\",\"step\":3}\n",
                       stale[] = "{\"step\":1,\"a\":9}\n";
     scratch_write(&old, "metrics.jsonl", lines, sizeof lines - 1);
     for (int there = 0; there < 2; there++) {
@@ -244,7 +246,9 @@ static void going_on_elsewhere_takes_the_lines_along(void **state)
         metrics_close(l);
         kept.n = 0;
         assert_ok(file_read_all(&kept, scratch_path(&s, "metrics.jsonl"), 1 << 20));
-        assert_string_equal(buf_text(&kept), there ? "" : "{\"step\":1}\n{\"step\":2}\n");
+        assert_string_equal(
+            buf_text(&kept),
+            there ? "" : "{\"step\":1}\n{\"label\":\"a label\",\"step\":2,\"loss\":0.1}\n");
     }
     buf_release(&kept);
     scratch_close(&old);

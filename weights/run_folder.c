@@ -107,7 +107,11 @@ bool run_folder_is(const char *path)
 
 int run_folder_spare(const char *path)
 {
-    return run_folder_is_checkpoint(path)
+    return run_folder_is_checkpoint(path) && !file_exists(path)
+               ? file_refuse(
+                     ERR_EXISTS, path,
+                     "would be taken for a checkpoint of the run beside it; choose another name")
+           : run_folder_is_checkpoint(path)
                ? file_refuse(ERR_EXISTS, path,
                              "is a checkpoint, from which its run goes on; choose another name")
            : run_folder_is(path)
@@ -263,12 +267,26 @@ int64_t run_folder_newest(const char *path, const struct progress *p)
     return step;
 }
 
+/* The folder that the path lies in, of what need not be there yet; *name: its last part. NULL:
+ * none. */
+static char *find_parent(char real[PATH_MAX], const char **name, const char *path)
+{
+    char *slash = realpath(path, real) == NULL ? NULL : strrchr(real, '/');
+    if (slash == NULL) {
+        const int n = snprintf(real, PATH_MAX, "%s%s", strchr(path, '/') == NULL ? "./" : "", path);
+        slash = n > 0 && n < PATH_MAX ? strrchr(real, '/') : NULL;
+    }
+    if (slash == NULL || slash == real)
+        return NULL;
+    *slash = '\0';
+    *name = slash + 1;
+    return real;
+}
+
 bool run_folder_is_checkpoint(const char *path)
 {
     char real[PATH_MAX];
-    char *slash = realpath(path, real) == NULL ? NULL : strrchr(real, '/');
-    if (slash == NULL || slash == real || run_folder_step_of(slash + 1) < 0)
-        return false;
-    *slash = '\0';
-    return run_folder_is(real);
+    const char *name;
+    const char *parent = find_parent(real, &name, path);
+    return parent != NULL && run_folder_step_of(name) >= 0 && run_folder_is(parent);
 }

@@ -20,11 +20,11 @@ char *run_folder_checkpoint(const char *path, int64_t step);
 int64_t run_folder_step_of(const char *name);
 /* Whether the folder has a run's checkpoints, metrics or lock, and no model or adapter. */
 bool run_folder_is(const char *path);
-/* Whether the path is a checkpoint of a run beside it, which removes it (keep_last) as it goes on.
- */
+/* Whether the path is a checkpoint of a run beside it, which removes it (keep_last) as it goes on,
+ * or, where nothing is there, would be taken for one. */
 bool run_folder_is_checkpoint(const char *path);
-/* ERR_EXISTS: path is a run's folder or one of its checkpoints, where no other model is written:
- * the run would go on from it no more. */
+/* ERR_EXISTS: path is a run's folder or one of its checkpoints, there or not, where no other model
+ * is written: the run would go on from it no more. */
 int run_folder_spare(const char *path);
 /*
  * The path to open for `path`: of a run's folder its newest whole checkpoint, of anything else the

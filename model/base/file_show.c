@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <utf8proc.h>
 
 /* Below LEAST_TO_COUNT bytes there is no room to say how long a cut text is. */
@@ -110,9 +111,17 @@ int file_fails(const char *verb, const char *path)
     return rc;
 }
 
+static bool leads_nowhere(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && stat(path, &st) != 0;
+}
+
 int file_error(const char *verb, const char *path)
 {
     int saved = errno, rc = file_fails(verb, path);
+    if (saved == ENOENT && leads_nowhere(path))
+        return err_set(ERR_MISSING, "%s (it is a link that leads nowhere)", err_text());
     return saved == ENOENT || saved == ENOTDIR ? err_set(ERR_MISSING, "%s", err_text()) : rc;
 }
 

@@ -205,6 +205,12 @@ has "nor is one in a model's" "model has a model; a run takes a folder of its ow
 has "no model is written over a run" "whole is the folder of a run; choose another name" "$("$PRATTLE" convert model whole --force 2>&1)"
 has "  or over its checkpoint" "whole/step-000240 is a checkpoint, from which its run goes on; choose another name" \
     "$("$PRATTLE" convert model whole/step-000240 --force 2>&1)"
+has "  or to the place of another" "whole/step-000777 would be taken for a checkpoint of the run beside it" \
+    "$("$PRATTLE" convert model whole/step-000777 2>&1)"
+has "  also from within" "step-000777 would be taken for a checkpoint" "$(cd whole && "$PRATTLE" convert ../model step-000777 2>&1)"
+ln -s /no/such/folder lost_link
+has "a link in a run's place" "cannot make the folder lost_link: No such file or directory (it is a link that leads nowhere)" \
+    "$(train lost_link steps=1 2>&1)"
 has "a file that nothing measures" "eval_file is nowhere.txt, but eval does not say what is measured on it" "$(train high eval_file=nowhere.txt 2>&1)"
 has "a scale that leaves nothing" "loss_scaling must be 0 or" "$(train low loss_scaling=1e-300 2>&1)"
 has "names in either case" "did you mean languini-xl?" "$("$PRATTLE" train languini-XL 2>&1)"

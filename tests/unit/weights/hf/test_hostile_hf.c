@@ -492,7 +492,8 @@ static void paths_that_are_no_files(void **state)
 
     assert_int_equal(symlink("gone", weights), 0);
     expect("dangling link", &s, load(&s, "", NULL),
-           "cannot open DIR/model.safetensors: No such file or directory");
+           "cannot open DIR/model.safetensors: No such file or directory (it is a link that leads "
+           "nowhere)");
     assert_int_equal(unlink(weights), 0);
 
     hf_write_folder(&s, "F16");

@@ -215,6 +215,8 @@ static int show_folder(const char *path, char *const *names, int n)
     int rc = run_resume_open(&q, path, progress_show());
     progress_wipe();
     if (rc == 0)
+        rc = run_config_resolve_implied(&q.stored);
+    if (rc == 0)
         rc = show_settings(&q.stored, names, n);
     run_resume_close(&q);
     return rc;

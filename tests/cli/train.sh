@@ -232,6 +232,8 @@ is "show of one setting, by any of its names" "schedule learning_rate 0.0003 bui
 is "  of several of a preset" "schedule learning_rate auto preset training seed 3 command line" \
     "$("$PRATTLE" train show finetune seed=3 learning_rate seed | xargs)"
 is "  of a folder's run" "training sequence_length 48 checkpoint" "$("$PRATTLE" train show whole sequence_length | xargs)"
+is "  one that follows from others" "training gradient_accumulation 2 follows" \
+    "$("$PRATTLE" train show whole gradient_accumulation | xargs)"
 has "  of none" "there is no file or preset lerning_rate" "$("$PRATTLE" train show lerning_rate 2>&1)"
 has "show of a run's folder" "sequence_length                 48                       checkpoint" "$("$PRATTLE" train show whole)"
 has "of what is none" "there is no checkpoint in empty" "$(mkdir -p empty; "$PRATTLE" train show empty 2>&1)"

@@ -471,3 +471,15 @@ int run_config_resolve_stored(struct run_config *c, const struct config *shape)
 {
     return resolve_config(c, shape, false);
 }
+
+int run_config_resolve_implied(struct run_config *c)
+{
+    struct run_config given;
+    int rc = settings_table_copy(&run_table, &given, c);
+    if (rc != 0)
+        return rc;
+    if ((rc = run_config_resolve_batches(c)) == 0)
+        rc = mark_followers(c, &given);
+    settings_table_release(&run_table, &given);
+    return rc;
+}

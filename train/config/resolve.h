@@ -20,7 +20,10 @@ int run_config_shape(const struct run_config *c, const struct config *loaded, st
 int run_config_resolve(struct run_config *c, const struct config *shape);
 /* The same of a run that was, whatever processes it had. */
 int run_config_resolve_stored(struct run_config *c, const struct config *shape);
-/* Of that the label and the folder alone, which need no model. */
+/* Of a run that was, the gradient_accumulation that is not stored with its global_batch_size, or
+ * the other way round; needs no model. */
+int run_config_resolve_implied(struct run_config *c);
+/* The label and the folder alone, which need no model. */
 int run_config_resolve_names(struct run_config *c);
 
 #endif

@@ -152,6 +152,8 @@ static int open_named_model(struct model_files *f, const struct run_config *c)
     progress_wipe();
     if (rc == 0 && f->checkpoint != NULL)
         progress_warn(f->checkpoint);
+    if (rc == 0 && path.n > 0 && world_rank() == 0 && !processes_launched())
+        train_note_bytes(c, f->source.config.n_vocab);
     buf_release(&path);
     return rc;
 }

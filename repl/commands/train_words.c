@@ -12,6 +12,7 @@
 #include "repl/terminal/wrap.h"
 #include "train/config/table.h"
 #include "train/data/characters.h"
+#include "train/data/source.h"
 #include "train/prepare/prepare_config.h"
 
 #include <ctype.h>
@@ -193,6 +194,30 @@ static int take_characters(struct run_config *c)
                  file_show(shown, sizeof shown, meta));
     mem_free(meta);
     return rc;
+}
+
+static bool has_texts(const char *data)
+{
+    struct data_sources s = {0};
+    bool any = false;
+    if (data_sources_find(&s, data) != 0) /* opening says why */
+        err_clear();
+    for (size_t i = 0; i < s.n && !any; i++)
+        any = data_kind_is_text(s.list[i].kind);
+    data_sources_release(&s);
+    return any;
+}
+
+void train_note_bytes(const struct run_config *c, int n_vocab)
+{
+    enum { BYTES = 257 };
+    if (!run_init_is_random(&c->model) || strstr(c->model.init, "tokenizer=") != NULL ||
+        *c->model.tokenizer != '\0' || n_vocab < 2 * BYTES || !has_texts(c->data.data))
+        return;
+    wrap_say(stderr, "",
+             "prattle: a new model without a tokenizer has a token a byte, so %d of its %d are of "
+             "no use: tokenizer=PATH gives it a vocabulary, vocab_size=%d just the bytes",
+             n_vocab - BYTES, n_vocab, BYTES);
 }
 
 int train_change_words(struct run_config *c, char *const *words, int n)

@@ -12,6 +12,9 @@ int train_words(struct run_config *c, char *const *words, int n);
 int train_change_words(struct run_config *c, char *const *words, int n);
 /* Name what a word sets that a later word sets again. */
 void train_note_repeated(char *const *words, int n);
+/* A new model of n_vocab tokens that is trained on texts without a tokenizer of its own reads their
+ * bytes: say so, where it has many more tokens than there are bytes. */
+void train_note_bytes(const struct run_config *c, int n_vocab);
 /* rc of options that n words of a command with those options of its own have (NULL: of none). Where
  * one is a setting of a run or of data, the sentence says how it is written, or that the command
  * takes none. */

@@ -42,6 +42,10 @@ has "data in parts" "data is given more than once, and the last counts: data=a.t
 has "a setting by two names" "steps is given more than once, and the last counts: 2" "$(train data=a.txt max_steps=2)"
 has "  also at resume" "steps is given more than once, and the last counts: 4" "$("$PRATTLE" train resume run steps=3 steps=4 2>&1)"
 is "the same twice is no question" 0 "$(train data=a.txt data=a.txt | grep -c "more than once")"
+small="init=random n_layer=1 n_head=2 n_embd=8 n_positions=16 data=a.txt"
+has "a new model of bytes with GPT-2's vocabulary" "a token a byte, so 50000 of its 50257 are of no use: tokenizer=PATH" "$(train $small)"
+is "  not with a byte's" 0 "$(train $small vocab_size=257 | grep -c "token a byte")"
+is "  nor on tokens" 0 "$(train $small data=ids.bin validation_fraction=0 2>&1 | grep -c "token a byte")"
 has "a key in capitals" "there is no file or preset LR=1; did you mean learning_rate=1?" "$(train LR=1 data=a.txt)"
 has "what has no sample" "no token that begins a text: sample_prompt=TEXT gives one" \
     "$(rm -rf run; "$PRATTLE" train init=$MODEL,tokenizer=$PWD/chars data=ids.bin folder=run steps=1 sequence_length=8 validation_fraction=0 sample_every=1 2>&1)"

@@ -114,6 +114,11 @@ has "a run that gets worse ends early" "[stopped early: no lower loss in the las
 has "it is finished" "finished in early" "$("$PRATTLE" train status early 2>&1)"
 has "and says how to go on" "[\`prattle train resume early patience=0\` trains it further]" \
     "$("$PRATTLE" train resume early 2>&1)"
+# As one that was stopped before patience was so little.
+sed -i 's/,"finished":true//' early/metrics.jsonl
+has "a run that a change ends" "stopped in early" "$("$PRATTLE" train status early 2>&1)"
+has "  is finished" "finished in early" "$("$PRATTLE" train resume early >/dev/null 2>&1; "$PRATTLE" train status early 2>&1)"
+is "  which is written once" 1 "$("$PRATTLE" train resume early >/dev/null 2>&1; grep -c '"finished":true' early/metrics.jsonl)"
 
 # By a decay that multiplies the weights at every step, whatever the gradients.
 sed 's/"initializer_range": 0.4/"initializer_range": 11.5/' "${MODEL#random:}" >large.json

@@ -353,6 +353,13 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
     return end_line(l, o, rc);
 }
 
+int metrics_finished(struct metrics_log *l, const struct metrics *m)
+{
+    json_t *o = begin_line(l, m);
+    json_object_set_new(o, "finished", json_true());
+    return end_line(l, o, 0);
+}
+
 /* Of a line that metrics_line wrote; what is not there is as where it is not known. */
 static int parse_line(struct metrics *m, char **label, const json_t *o)
 {
@@ -409,10 +416,11 @@ static int parse_line(struct metrics *m, char **label, const json_t *o)
     return rc;
 }
 
-/* From the end: half a line may be behind the last, and lines of other kinds. Half of one is no
- * JSON. */
+/* From the end: half a line may be behind the last, and lines of other kinds, as that it was the
+ * last. Half of one is no JSON. */
 static int find_last_line(json_t **out, const struct buf *tail)
 {
+    bool finished = false;
     int rc = 0;
     for (size_t end = tail->n; *out == NULL && end > 0 && rc != ERR_NOMEM;) {
         size_t begin = end - 1;
@@ -420,11 +428,14 @@ static int find_last_line(json_t **out, const struct buf *tail)
             begin--;
         if ((rc = json_read_line(out, tail->data + begin, end - begin)) == 0 &&
             json_object_get(*out, "learning_rate") == NULL) {
+            finished |= json_is_true(json_object_get(*out, "finished"));
             json_decref(*out);
             *out = NULL;
         }
         end = begin;
     }
+    if (*out != NULL && finished && json_object_set_new(*out, "finished", json_true()) != 0)
+        rc = ERR_NOMEM;
     return rc == ERR_NOMEM ? rc : 0;
 }
 

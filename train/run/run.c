@@ -211,6 +211,19 @@ static int restore_folder(struct run *r)
     return rc;
 }
 
+/* A change of settings has made an end of a step whose line does not say so. */
+static int log_end(struct run *r)
+{
+    struct metrics last;
+    char *label = NULL;
+    const int rc = metrics_read_last(&last, &label, r->folder.path);
+    mem_free(label);
+    if (rc != 0)
+        err_clear();
+    const struct metrics now = metrics_of_step(r);
+    return rc != 0 || last.finished || r->lost ? 0 : metrics_finished(r->log, &now);
+}
+
 int run_go(struct run *r)
 {
     int rc = world_rank() == 0 ? restore_folder(r) : 0;
@@ -228,6 +241,8 @@ int run_go(struct run *r)
     /* The end has a checkpoint, also where it came by a change of steps. */
     if (rc == 0)
         rc = lose_if_not_finite(r, do_save(r));
+    if (rc == 0)
+        rc = log_end(r);
     rc = publish_at_end(r, rc);
     r->status = r->lost ? RUN_LOST : rc == 0 ? RUN_FINISHED : RUN_PAUSED;
     return rc;

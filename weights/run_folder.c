@@ -70,22 +70,48 @@ int run_folder_steps(const char *path, int64_t **steps, int *n)
     return rc;
 }
 
-/* The lock of a run, which has the number of its process. Whoever asks may have an error to say. */
-static bool has_trainer_lock(const char *path)
+/* The first n bytes of a file in the folder, n 0 where it is none. Whoever asks may have an error
+ * to say. */
+static size_t read_head(char *head, size_t most, uint64_t *bytes, const char *path,
+                        const char *name)
 {
-    char *name = file_join(path, "lock"), who[32];
+    char *at = file_join(path, name);
     struct file f;
     size_t n = 0;
-    int rc = name == NULL ? ERR_NOMEM : 0;
-    if (rc == 0 && file_exists(name) && (rc = file_open(&f, name)) == 0) {
-        if (f.bytes < sizeof who && (rc = file_read_at(&f, who, 0, (size_t)f.bytes)) == 0)
-            n = (size_t)f.bytes;
+    int rc = at == NULL ? ERR_NOMEM : 0;
+    *bytes = 0;
+    if (rc == 0 && file_exists(at) && (rc = file_open(&f, at)) == 0) {
+        n = f.bytes < most ? (size_t)f.bytes : most;
+        *bytes = f.bytes;
+        rc = file_read_at(&f, head, 0, n);
         file_close(&f);
     }
-    mem_free(name);
+    mem_free(at);
     if (rc != 0)
         err_clear();
-    return n > 1 && who[n - 1] == '\n' && strspn(who, "0123456789") == n - 1;
+    return rc == 0 ? n : 0;
+}
+
+/* The lock of a run, which has the number of its process. */
+static bool has_trainer_lock(const char *path)
+{
+    char who[32];
+    uint64_t bytes;
+    const size_t n = read_head(who, sizeof who - 1, &bytes, path, "lock");
+    return n > 1 && n == bytes && who[n - 1] == '\n' && strspn(who, "0123456789") == n - 1;
+}
+
+bool run_folder_has_metrics(const char *path)
+{
+    char head[1024];
+    uint64_t bytes;
+    if (!file_exists_in(path, "metrics.jsonl"))
+        return false;
+    const size_t n = read_head(head, sizeof head - 1, &bytes, path, "metrics.jsonl");
+    head[n] = '\0';
+    head[strcspn(head, "\n")] = '\0';
+    return (n == 0 && bytes == 0) || (*head == '{' && strstr(head, "\"step\":") != NULL &&
+                                      strstr(head, "\"tokens\":") != NULL);
 }
 
 bool run_folder_is(const char *path)
@@ -98,7 +124,7 @@ bool run_folder_is(const char *path)
     for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
         if (file_exists_in(path, of_models[i]))
             return false;
-    if (file_exists_in(path, "metrics.jsonl") || has_trainer_lock(path))
+    if (run_folder_has_metrics(path) || has_trainer_lock(path))
         return true;
     const int rc = run_folder_steps(path, &steps, &n);
     mem_free(steps);

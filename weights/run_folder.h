@@ -20,6 +20,8 @@ char *run_folder_checkpoint(const char *path, int64_t step);
 int64_t run_folder_step_of(const char *name);
 /* Whether the folder has a run's checkpoints, metrics or lock, and no model or adapter. */
 bool run_folder_is(const char *path);
+/* Whether it has a metrics.jsonl of a run; other programs have files of that name. */
+bool run_folder_has_metrics(const char *path);
 /* Whether the path is a checkpoint of a run beside it, which removes it (keep_last) as it goes on,
  * or, where nothing is there, would be taken for one. */
 bool run_folder_is_checkpoint(const char *path);

@@ -206,6 +206,10 @@ is "  where it leaves nothing" "$(basename "$TEXT")" "$(ls shelf)"
 mkdir kept && train kept steps=1 data=/dev/null >/dev/null 2>&1
 is "one that is refused leaves no lock" "" "$(ls kept)"
 "$PRATTLE" convert "$MODEL" model >/dev/null
+mkdir logs && echo '{"loss": 1}' >logs/metrics.jsonl
+has "nor is one where another program's metrics are" "logs has a metrics.jsonl that is no run's" "$(train logs steps=1 2>&1)"
+is "  which stay" '{"loss": 1}' "$(cat logs/*)"
+has "  and are no run" "logs is not the folder of a run" "$("$PRATTLE" train status logs 2>&1)"
 has "nor is one in a model's" "model has a model; a run takes a folder of its own: folder=DIR" "$(train model steps=1 2>&1)"
 has "no model is written over a run" "whole is the folder of a run; choose another name" "$("$PRATTLE" convert model whole --force 2>&1)"
 has "  or over its checkpoint" "whole/step-000240 is a checkpoint, from which its run goes on; choose another name" \

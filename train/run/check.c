@@ -29,6 +29,12 @@ int run_refuse_old(const char *folder)
                     "%s has a checkpoint of step %" PRId64 " already: `:train resume %s` continues "
                     "from there; folder=DIR begins another run",
                     shown, steps[0], file_word(word, sizeof word, folder));
+    else if (rc == 0 && file_exists_in(folder, "metrics.jsonl") && !run_folder_has_metrics(folder))
+        rc =
+            err_set(ERR_EXISTS,
+                    "%s has a metrics.jsonl that is no run's and would be written over: folder=DIR "
+                    "takes another folder",
+                    shown);
     mem_free(steps);
     return rc;
 }

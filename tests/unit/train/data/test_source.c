@@ -13,7 +13,7 @@ static const struct {
     {"run/lock", "4711\n", 5},
     {"run/step-000003/config.json", "{}", 2},
     {"run/step-000003/model.safetensors", "{}", 2},
-    {"ended/metrics.jsonl", "{\"step\":1}\n", 11},
+    {"ended/metrics.jsonl", "{\"step\":1,\"tokens\":9}\n", 22},
     {"model/config.json", "{}", 2},
     {"model/model.safetensors", "{}", 2},
     {"adapter/adapter_config.json", "{}", 2},

@@ -12,6 +12,7 @@
 #include "repl/terminal/plot.h"
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
+#include "train/parallel/jitter.h"
 #include "train/parallel/link.h"
 #include "train/parallel/world.h"
 
@@ -28,14 +29,15 @@ enum { MOST_RANKS = 65536, CURVE = 11 /* 1 to 1024 */, STREAM = 32 << 20 };
 static const struct cluster_word {
     const char *name;
     size_t offset;
-    double unit, most;
+    double unit, least, most;
 } cluster_words[] = {
-    {"link", offsetof(struct cluster, link), 1e9, 1e6},
-    {"latency", offsetof(struct cluster, latency_s), 1e-6, 1e9},
-    {"disk", offsetof(struct cluster, disk), 1e9, 1e6},
-    {"gflops", offsetof(struct cluster, flops), 1e9, 1e9},
-    {"stream", offsetof(struct cluster, stream), 1e9, 1e6},
-    {"rank_memory", offsetof(struct cluster, memory), 1e9, 1e9},
+    {"link", offsetof(struct cluster, link), 1e9, 1e-6, 1e6},
+    {"latency", offsetof(struct cluster, latency_s), 1e-6, 0, 1e9},
+    {"disk", offsetof(struct cluster, disk), 1e9, 1e-6, 1e6},
+    {"gflops", offsetof(struct cluster, flops), 1e9, 1e-6, 1e9},
+    {"stream", offsetof(struct cluster, stream), 1e9, 1e-6, 1e6},
+    {"rank_memory", offsetof(struct cluster, memory), 1e9, 1e-6, 1e9},
+    {"jitter", offsetof(struct cluster, jitter), 1, 0, 1},
 };
 
 /* What stands behind NAME= in a word; NULL: another name. */
@@ -55,15 +57,32 @@ static int parse_number(double *out, const char *name, const char *text, double 
     return 0;
 }
 
-static int measure_link(struct cluster *k)
+static const char LINK_AUTO[] = "link=auto", JITTER_AUTO[] = "jitter=auto";
+
+static bool asks_for(const char *word, char *const *words, int n)
 {
+    for (int i = 0; i < n; i++)
+        if (strcmp(words[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* By two processes at once what the words ask for. */
+static int measure_two(struct cluster *k, char *const *words, int n)
+{
+    const bool link = asks_for(LINK_AUTO, words, n), jitter = asks_for(JITTER_AUTO, words, n);
+    if (!link && !jitter)
+        return 0;
     if (world_size() < 2)
-        return err_set(ERR_RANGE, "link is auto, which is measured between two processes: mpirun "
-                                  "-np 2 prattle train CONFIG --plan ... link=auto");
-    const struct link_speed s = link_measure();
+        return err_set(ERR_RANGE,
+                       "%s is auto, which is measured between two processes: mpirun -np 2 prattle "
+                       "train CONFIG --plan ... %s",
+                       link ? "link" : "jitter", link ? LINK_AUTO : JITTER_AUTO);
+    const struct link_speed s = link ? link_measure() : (struct link_speed){.bytes_s = 1};
     k->link = s.bytes_s;
     k->latency_s = s.latency_s;
-    return s.bytes_s > 0 ? 0 : ERR_NOMEM;
+    k->jitter = jitter ? jitter_measure() : 0;
+    return s.bytes_s > 0 && k->jitter >= 0 ? 0 : ERR_NOMEM;
 }
 
 /* *taken: it is one of a cluster. */
@@ -88,24 +107,16 @@ static int take_word(struct scaling_request *q, const char *word, bool *taken)
         if ((text = word_value(word, w->name)) == NULL)
             continue;
         double *to = (double *)((char *)&q->cluster + w->offset);
-        if (to == &q->cluster.link && strcmp(text, "auto") == 0)
+        if ((to == &q->cluster.link || to == &q->cluster.jitter) && strcmp(text, "auto") == 0)
             return 0;
         if (to == &q->cluster.disk && (q->measures_disk = strcmp(text, "auto") == 0))
             return 0;
-        int rc = parse_number(to, w->name, text, to == &q->cluster.latency_s ? 0 : 1e-6, w->most);
+        int rc = parse_number(to, w->name, text, w->least, w->most);
         *to *= w->unit;
         return rc;
     }
     *taken = false;
     return 0;
-}
-
-static bool asks_link(char *const *words, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(words[i], "link=auto") == 0)
-            return true;
-    return false;
 }
 
 /* What a cluster is not without, some words of one being there. */
@@ -121,10 +132,10 @@ static int check_given(const struct scaling_request *q)
 
 int train_scaling_words(struct scaling_request *q, char **words, int *n)
 {
-    const bool measures = asks_link(words, *n);
+    const bool link = asks_for(LINK_AUTO, words, *n), jitter = asks_for(JITTER_AUTO, words, *n);
     /* Before anything is refused: the other rank is there already. */
     struct cluster found = {0};
-    int rc = measures ? measure_link(&found) : 0, kept = 0;
+    int rc = measure_two(&found, words, *n), kept = 0;
     bool any = false;
     for (int i = 0; i < *n && rc == 0; i++) {
         bool taken;
@@ -136,11 +147,14 @@ int train_scaling_words(struct scaling_request *q, char **words, int *n)
     if (rc != 0)
         return rc;
     *n = kept;
-    if (measures) {
+    if (link) {
         q->cluster.link = found.link;
         q->cluster.latency_s = found.latency_s;
-        q->cluster.ranks = q->cluster.ranks > 0 ? q->cluster.ranks : world_size();
     }
+    if (jitter)
+        q->cluster.jitter = found.jitter;
+    if ((link || jitter) && q->cluster.ranks == 0)
+        q->cluster.ranks = world_size();
     if (any && (rc = check_given(q)) != 0)
         return rc;
     if (q->cluster.link == 0)
@@ -150,8 +164,9 @@ int train_scaling_words(struct scaling_request *q, char **words, int *n)
 
 void train_scaling_follow(char *const *words, int n)
 {
-    if (world_rank() == 1 && asks_link(words, n))
-        link_measure();
+    struct cluster unused;
+    if (world_rank() == 1 && measure_two(&unused, words, n) != 0)
+        err_clear();
 }
 
 /* ---- this machine ---- */
@@ -227,12 +242,15 @@ static const char *speed_text(char out[32], double bytes)
 
 static void say_cluster(const struct scaling *s)
 {
-    char link[32], disk[32], line[400];
+    char link[32], disk[32], jitter[32] = "", line[400];
+    if (s->k.jitter > 0)
+        snprintf(jitter, sizeof jitter, "; jitter: %.2g", s->k.jitter);
     snprintf(line, sizeof line,
              "  %d processes, each of %.3g GFLOP/s in training, %.3g GB/s and %.3g GB of memory; "
-             "link: %s, %.3g us; disk: %s",
+             "link: %s, %.3g us; disk: %s%s",
              s->k.ranks, s->k.flops / 1e9, s->k.stream / 1e9, s->k.memory / 1e9,
-             speed_text(link, s->k.link), s->k.latency_s * 1e6, speed_text(disk, s->k.disk));
+             speed_text(link, s->k.link), s->k.latency_s * 1e6, speed_text(disk, s->k.disk),
+             jitter);
     wrap_hanging("cluster", 0, 2);
     wrap_hanging(line, 0, 2);
 }

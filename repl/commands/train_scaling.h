@@ -12,9 +12,9 @@ struct scaling_request {
 };
 
 /*
- * Take those of n words that are of a cluster (ranks, link, latency, disk, gflops, stream, memory,
- * plot), which leaves n others. link=auto is measured, by ranks 0 and 1; disk=auto, where the run
- * would have its folder, when it is shown. ERR_RANGE.
+ * Take those of n words that are of a cluster (ranks, link, latency, jitter, disk, gflops, stream,
+ * memory, plot), which leaves n others. link=auto and jitter=auto are measured, by ranks 0 and 1;
+ * disk=auto, where the run would have its folder, when it is shown. ERR_RANGE.
  */
 int train_scaling_words(struct scaling_request *q, char **words, int *n);
 /* On other ranks, with the same words: what these measure together. */

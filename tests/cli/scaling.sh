@@ -31,6 +31,8 @@ has "shards" "as given: replicas=1 zero=0 gradient_blocks=1 tensor_parallel=3" "
 has "  have sums" "sums" "$out"
 sums() { sed -n 's/^  sums *\([0-9]*\).*/\1/p' <<<"$1"; }
 is "  which latency makes longer" 1 "$(($(sums "$(plan link=1 latency=20000 $three tensor_parallel=3)") > 5 * $(sums "$out")))"
+has "  and processes that are not equally fast at every moment" "; jitter: 0.1" "$(plan link=1 $three tensor_parallel=3 jitter=0.1)"
+is "    wait longer" 1 "$(($(sums "$(plan link=1 $three tensor_parallel=3 jitter=0.1)") > $(sums "$out")))"
 has "  and are the best where memory is short" "tensor_parallel=4" \
     "$(plan ranks=8 link=1 $given rank_memory=0.4 | grep '^best')"
 # seconds PART PLAN: of the layout as given, 0 where it has none.
@@ -84,10 +86,11 @@ out=$(plan ranks=4 link=1 $given rank_memory=0.001)
 has "where no layout fits, that is said" "none fits; of least memory: replicas=1 " "$out"
 is "  of each number of processes" "$(grep -c '^ *[0-9]* .* times .*replicas=' <<<"$out")" "$(grep -c ' %  does not fit: replicas=' <<<"$out")"
 has "whole ones" "ranks must be a whole number" "$(plan ranks=2.5 link=1)"
-for word in ranks=0 ranks=-1 ranks=nan ranks= link=0 link=-1 link=x latency=-1 latency=nan disk=0 gflops=inf rank_memory=0; do
+for word in ranks=0 ranks=-1 ranks=nan ranks= link=0 link=-1 link=x latency=-1 latency=nan disk=0 gflops=inf rank_memory=0 jitter=-1 jitter=1.1 jitter=nan; do
     is "$word is refused" 1 "$(plan ranks=2 link=1 $word | grep -c "${word%%=*} must be ")"
 done
 has "link=auto is between two processes" "link is auto, which is measured between two processes" "$(plan ranks=4 link=auto)"
+has "  and so is jitter=auto" "jitter is auto, which is measured between two processes" "$(plan ranks=4 link=1 jitter=auto)"
 # A run of these would have smaller micro-batches too, unless their size is named.
 out=$("$PRATTLE" train init=random:gpt2-test data=generated --plan --threads 1 ranks=4 link=1 gflops=100 stream=40 rank_memory=8 2>&1)
 has "micro-batches follow" "as replicas: replicas=4 zero=0 gradient_blocks=4" "$out"

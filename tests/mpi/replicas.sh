@@ -94,6 +94,9 @@ is "no checkpoint of those" "" "$(ls -d refused/step* 2>/dev/null)"
 has "the link between two of them, measured" "link: " \
     "$(ranks 2 train nanogpt-shakespeare data=generated --plan --threads 1 \
         gradient_blocks=2 global_batch_size=64 ranks=2 link=auto gflops=1 stream=1 2>&1 | grep 'GB/s, .* us; disk')"
+has "  and their jitter, at once" "; jitter: 0." \
+    "$(ranks 2 train nanogpt-shakespeare data=generated --plan --threads 1 \
+        gradient_blocks=2 global_batch_size=64 ranks=2 link=auto jitter=auto gflops=1 stream=1 2>&1 | grep 'GB/s, .* us; disk')"
 has "  by two, whatever is refused" "ranks must be 1 to 65536, not x" \
     "$(ranks 3 train finetune --plan ranks=x link=auto 2>&1)"
 is "a command that is not done together is done once" "prattle 0.1" "$(ranks 3 --version)"

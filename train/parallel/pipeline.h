@@ -66,6 +66,7 @@ struct pipeline_seconds {
     double head;
     double message, latency; /* on a process's link, which has one at a time each way; and until it
                                 is there */
+    double jitter;           /* of stages (jitter.h) */
 };
 
 struct pipeline_time {

@@ -1,5 +1,6 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
+#include "train/parallel/jitter.h"
 #include "train/parallel/pipeline.h"
 
 #include <math.h>
@@ -7,6 +8,7 @@
 /* Until when a stage is at work, and its link. */
 struct stage_clock {
     double now, busy, sends, receives;
+    int jobs;
 };
 
 struct replay {
@@ -55,7 +57,8 @@ static void replay_job(struct replay *r, const struct pipeline_job *j)
                                                       : r->s->backward[place];
     struct stage_clock *own = &r->stages[j->stage];
     struct pipeline_job next;
-    own->now = fmax(own->now, *arrival(r, j)) + cost;
+    own->now =
+        fmax(own->now, *arrival(r, j)) + jitter_seconds(r->s->jitter, j->stage, own->jobs++, cost);
     own->busy += cost;
     if (!find_next(&next, r->p, j))
         return;

@@ -6,6 +6,7 @@
 #include "train/config/resolve_batches.h"
 #include "train/optim/optimizer_config.h"
 #include "train/parallel/division.h"
+#include "train/parallel/jitter.h"
 #include "train/parallel/reduce_scatter.h"
 #include "train/run/scaling_parts.h"
 #include "train/run/speed.h"
@@ -199,11 +200,13 @@ static void reckon_spread(const struct reckoning *r, struct step_time *out)
 static void reckon_exchange(const struct reckoning *r, struct step_time *out)
 {
     const int replicas = r->l->over.replicas;
+    const double busy_s = out->compute + out->bubble + out->stages + out->sums;
     int all;
     if (r->l->over.tensor > 1)
         scaling_slices(out, &r->work);
     if (replicas == 1)
         return;
+    out->gradients += jitter_last(r->k->jitter, replicas, busy_s) - busy_s;
     const double rest = (double)(replicas - 1) / replicas, slice = r->n * r->sent / replicas;
     if (r->l->zero > 1) {
         reckon_scatter(r, out);

@@ -21,6 +21,7 @@ struct cluster {
     double flops;           /* operations a second that a process reaches in training */
     double stream;          /* bytes of memory a second */
     double memory;          /* bytes of a process */
+    double jitter;          /* of two processes (parallel/jitter.h); 0: none */
 };
 
 struct scaling_layout {

@@ -153,6 +153,7 @@ int scaling_pipeline(struct step_time *out, const struct scaling_work *w)
         s[AT_WORK] = (struct pipeline_seconds){.forward = times.busy.forward,
                                                .backward = times.busy.backward,
                                                .head = times.busy.head};
+        s[NO_MESSAGES].jitter = w->k->jitter;
         s[AS_IT_IS] = s[NO_MESSAGES];
         s[AS_IT_IS].message = bytes / w->k->link;
         s[AS_IT_IS].latency = w->k->latency_s;

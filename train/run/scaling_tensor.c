@@ -1,6 +1,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/shard.h"
+#include "train/parallel/jitter.h"
 #include "train/run/scaling_parts.h"
 #include "train/step/loss.h"
 
@@ -22,6 +23,7 @@ struct replica {
     const struct scaling_work *w;
     struct shard_clock *of; /* [n] */
     int n, rows;            /* rows: of a micro-batch */
+    int moment;             /* of their jitter: from one sum to the next */
     double latency, link;
 };
 
@@ -32,13 +34,20 @@ static double part_of(const struct shard_clock *s, enum divided by)
     return by == BY_HEADS ? s->heads : by == BY_INNER ? s->inner : s->vocab;
 }
 
+/* How long a process is at `seconds` of work now. */
+static double at_work(const struct replica *r, int process, double seconds)
+{
+    return jitter_seconds(r->w->k->jitter, process, r->moment, seconds);
+}
+
 /* Nobody waits for it. */
 static void compute_own(struct replica *r, enum divided by, double seconds)
 {
     for (int i = 0; i < r->n; i++) {
         struct shard_clock *s = &r->of[i];
-        s->now += seconds * part_of(s, by);
-        s->busy += seconds * part_of(s, by);
+        const double own = seconds * part_of(s, by);
+        s->now += at_work(r, i, own);
+        s->busy += own;
     }
 }
 
@@ -66,13 +75,14 @@ static void compute_sum(struct replica *r, enum divided by, double seconds, int 
             for (int i = 0; i < r->n - (round == rounds); i++) {
                 struct shard_clock *s = &r->of[i];
                 const double own = round < rounds ? seconds * part_of(s, by) / rounds / blocks : 0;
-                s->now = fmax(s->now, there[block]) + own;
+                s->now = fmax(s->now, there[block]) + at_work(r, i, own);
                 s->busy += own;
                 if (round < rounds || i < r->n - 2)
                     there[block] = send_block(r, i, bytes);
             }
     for (int i = 0; i < r->n; i++)
         r->of[i].now = fmax(r->of[i].now, r->of[i].sends);
+    r->moment++;
 }
 
 /* Before a micro-batch all say that they are ready. */

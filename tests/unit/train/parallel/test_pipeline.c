@@ -227,7 +227,7 @@ static void times_are_those_of_the_order(void **state)
     struct pipeline_time t;
     for (int of_block = 1; of_block <= 6; of_block++) {
         const struct pipeline p = {{2, 2, false}, 2 * of_block, of_block, costs, 7};
-        const struct pipeline_seconds s = {forward, backward, 7, 0, 0};
+        const struct pipeline_seconds s = {forward, backward, .head = 7};
         assert_ok(pipeline_plan(&plan, &p, PIPELINE_ALL));
         assert_int_equal(plan.n_jobs, 9 * p.n_micro);
         assert_ok(pipeline_time(&t, &p, &plan, &s));
@@ -238,14 +238,14 @@ static void times_are_those_of_the_order(void **state)
     const struct pipeline one = {{2, 2, false}, 1, 1, costs, 7};
     assert_ok(pipeline_plan(&plan, &one, PIPELINE_ALL));
     assert_ok(
-        pipeline_time(&t, &one, &plan, &(struct pipeline_seconds){forward, backward, 7, 2, 0.5}));
+        pipeline_time(&t, &one, &plan, &(struct pipeline_seconds){forward, backward, 7, 2, 0.5, 0}));
     assert_true(fabs(t.all - (3 * 18 + 7 + 8 * 2.5)) < 1e-9);
     pipeline_plan_release(&plan);
     /* A link that is busy longer than the stages has one message at a time, each way. */
     const struct pipeline many = {{2, 1, false}, 20, 20, costs, 1};
     assert_ok(pipeline_plan(&plan, &many, PIPELINE_ALL));
     assert_ok(
-        pipeline_time(&t, &many, &plan, &(struct pipeline_seconds){forward, backward, 1, 100, 0}));
+        pipeline_time(&t, &many, &plan, &(struct pipeline_seconds){forward, backward, .head = 1, .message = 100}));
     assert_true(t.all >= 40 * 100 && t.all < 80 * 100);
     pipeline_plan_release(&plan);
 }

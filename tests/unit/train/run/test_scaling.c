@@ -559,6 +559,34 @@ static void a_layout_is_settings(void **state)
     run_config_release(&c);
 }
 
+/* Whoever waits often waits longest: shards, then stages, then replicas, which meet once a step. */
+static void jitter_is_waited_for(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct cluster k = perfect, uneven = perfect;
+    struct scaling_layout layouts[] = {made(1, 1, 0, 64, 12), made(1, 2, 0, 1, 12),
+                                       made(2, 1, 0, 64, 12), made(1, 1, 0, 64, 12)};
+    double times[4];
+    (void)state;
+    init_run(&c, &shape);
+    layouts[0].over.tensor = 2;
+    k.flops = uneven.flops = 1e12;
+    uneven.jitter = 0.1;
+    for (int i = 0; i < 4; i++) {
+        struct step_time even, t;
+        assert_ok(scaling_time(&even, run_of(&c, &shape), &k, &layouts[i]));
+        assert_ok(scaling_time(&t, run_of(&c, &shape), &uneven, &layouts[i]));
+        assert_true(t.compute == even.compute && t.sent == even.sent);
+        times[i] = step_time_total(&t) / step_time_total(&even);
+    }
+    assert_true(times[0] > 1.04 && times[0] < 1.15);
+    assert_true(times[1] > 1 && times[1] < times[0]);
+    assert_true(times[2] > 1 && times[2] < times[1]);
+    assert_true(times[3] == 1); /* one process waits for nobody */
+    run_config_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -570,6 +598,7 @@ int main(void)
         cmocka_unit_test(shards_share_a_micro_batch),
         cmocka_unit_test(inputs_in_parts_cost_their_bytes),
         cmocka_unit_test(a_link_costs_its_bytes),
+        cmocka_unit_test(jitter_is_waited_for),
         cmocka_unit_test(a_message_goes_through_memory),
         cmocka_unit_test(memory_is_what_is_allocated),
         cmocka_unit_test(the_best_fits),

@@ -77,7 +77,7 @@ until grep -q ^step log; do sleep 0.05; kill -0 $launcher || break; done
 until find_processes && [ ${#ranks[@]} -eq 2 ]; do sleep 0.05; kill -0 $launcher || break; done
 kill -9 "${ranks[1]}"
 wait $launcher
-is "a run by resume=on loses one" "0 1" "$? $(grep -c 'continues with 1 process from step 20, the newest checkpoint' log)"
+is "a run by resume=on loses one" "0 1 " "$? $(grep -c 'continues with 1 process from step 20, the newest checkpoint' log) $(cat err)"
 has "  and comes to the step that it was told" "[finished at step 300;" "$(cat log)"
 
 # One is slow: it is stopped for most of the time, though never for long.

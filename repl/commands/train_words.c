@@ -57,28 +57,26 @@ static int find_again(const struct setting *row, char *const *words, int n, int 
     return last;
 }
 
-/* A list that is given in parts would lose all but its last. */
-static void note_again(const struct setting *row, const char *first, const char *last)
+static bool takes_list(const struct setting *row)
 {
-    char lost[SHOWN], counts[SHOWN];
-    file_show(lost, sizeof lost, strchr(first, '=') + 1);
-    file_show(counts, sizeof counts, strchr(last, '=') + 1);
-    if (row->argument != NULL && text_ends_in(row->argument, ",..."))
-        wrap_say(stderr, "",
-                 "prattle: %s is given more than once, and the last counts: %s=%s,%s reads both",
-                 row->name, row->name, lost, counts);
-    else
-        wrap_say(stderr, "", "prattle: %s is given more than once, and the last counts: %s",
-                 row->name, counts);
+    return row != NULL && row->argument != NULL && text_ends_in(row->argument, ",...");
 }
 
+/* A list that is given in parts would lose all but its last. Of other settings the last is meant:
+ * that is how one of a script's is changed. */
 void train_note_repeated(char *const *words, int n)
 {
     for (int i = 0; i < n && !processes_launched(); i++) {
         const struct setting *row = find_pair(words[i]);
-        const int last = row == NULL ? 0 : find_again(row, words, n, i);
-        if (last > 0 && strcmp(strchr(words[i], '=') + 1, strchr(words[last], '=') + 1) != 0)
-            note_again(row, words[i], words[last]);
+        const int last = takes_list(row) ? find_again(row, words, n, i) : 0;
+        char lost[SHOWN], counts[SHOWN];
+        if (last == 0 || strcmp(strchr(words[i], '=') + 1, strchr(words[last], '=') + 1) == 0)
+            continue;
+        file_show(lost, sizeof lost, strchr(words[i], '=') + 1);
+        file_show(counts, sizeof counts, strchr(words[last], '=') + 1);
+        wrap_say(stderr, "",
+                 "prattle: %s is given more than once, and the last counts: %s=%s,%s reads both",
+                 row->name, row->name, lost, counts);
     }
 }
 

@@ -10,7 +10,7 @@
 int train_words(struct run_config *c, char *const *words, int n);
 /* The same of words that change a run: without what only a new one needs. */
 int train_change_words(struct run_config *c, char *const *words, int n);
-/* Name what a word sets that a later word sets again. */
+/* Name a list that a word sets and a later word sets again. */
 void train_note_repeated(char *const *words, int n);
 /* A new model of n_vocab tokens that is trained on texts without a tokenizer of its own reads their
  * bytes: say so, where it has many more tokens than there are bytes. */

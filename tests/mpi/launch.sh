@@ -21,8 +21,8 @@ replicas: 2" "$(grep -o 'execution:' some/step-000020/state.json; grep -o 'repli
 is "or with one" "step-000020 step-000022" "$(cd some && echo step-*)"
 is "a disk that is full under standard output is said, as by one process" "cannot write to standard output: No space left on device
 1" "$(STEPS=1 one full micro_batch_size=2 replicas=2 2>&1 >/dev/full; echo $?)"
-has "what is refused is refused before" "prattle: cannot open nowhere.txt: No such file or directory" \
-    "prattle: $(one refused data=nowhere.txt replicas=2 2>&1)"
+has "what is refused is refused before" "cannot open nowhere.txt: No such file or directory" \
+    "$(one refused data=nowhere.txt replicas=2 2>&1)"
 
 STEPS=1 one alone hosts="$TMPDIR/log" >/dev/null 2>err
 has "hosts of one process are none" "hosts is set, but the run is one process, on this host: with replicas=N it is on those" "$(cat err)"

@@ -8,6 +8,7 @@
 #include "repl/commands/shell_words.h"
 #include "repl/commands/train_words.h"
 #include "repl/commands/typed_path.h"
+#include "repl/session/processes.h"
 #include "repl/session/repl.h"
 #include "repl/terminal/pager.h"
 #include "repl/terminal/progress.h"
@@ -185,6 +186,9 @@ static int check_settings(const struct repl *r, const struct command *c, bool sh
 {
     const struct setting *o;
     const enum origin given = shell ? ORIGIN_COMMAND_LINE : ORIGIN_CALL;
+    /* Launched ranks are given all that the session was. */
+    if (processes_launched())
+        return 0;
     for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++)
         if (settings_store_origin(&r->options.store, o) == given && is_for_others(c, o, shell))
             return refuse_option(c->name, o);

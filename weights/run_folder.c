@@ -101,6 +101,14 @@ static bool has_trainer_lock(const char *path)
     return n > 1 && n == bytes && who[n - 1] == '\n' && strspn(who, "0123456789") == n - 1;
 }
 
+/* A disk that was full, or a crash, may have left but half of the first line. */
+static bool is_half_line(const char *head, size_t n)
+{
+    static const char begins[] = "{\"label\":\"";
+    const size_t most = sizeof begins - 1;
+    return memchr(head, '\n', n) == NULL && memcmp(head, begins, n < most ? n : most) == 0;
+}
+
 bool run_folder_has_metrics(const char *path)
 {
     char head[1024];
@@ -108,10 +116,11 @@ bool run_folder_has_metrics(const char *path)
     if (!file_exists_in(path, "metrics.jsonl"))
         return false;
     const size_t n = read_head(head, sizeof head - 1, &bytes, path, "metrics.jsonl");
+    if (n == bytes && is_half_line(head, n))
+        return true;
     head[n] = '\0';
     head[strcspn(head, "\n")] = '\0';
-    return (n == 0 && bytes == 0) || (*head == '{' && strstr(head, "\"step\":") != NULL &&
-                                      strstr(head, "\"tokens\":") != NULL);
+    return *head == '{' && strstr(head, "\"step\":") != NULL && strstr(head, "\"tokens\":") != NULL;
 }
 
 bool run_folder_is(const char *path)

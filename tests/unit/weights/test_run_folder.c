@@ -103,6 +103,28 @@ static void a_run_without_a_checkpoint_says_so(void **state)
     scratch_close(&scratch);
 }
 
+/* Also where the disk was full for the first line; another program's are not. */
+static void metrics_are_a_runs_by_how_they_begin(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool is;
+    } all[] = {{"{\"label\":\"a\",\"step\":1,\"tokens\":9}\n{\"loss\": 1}\n", true},
+               {"{\"label\":\"a\",\"st", true},
+               {"{\"la", true},
+               {"{\"step\": 1, \"loss\": 2}\n", false},
+               {"{\"label\":\"a\",\"loss\":2}\n", false},
+               {"{\"step", false}};
+    struct scratch s;
+    scratch_open(&s);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        scratch_write(&s, "metrics.jsonl", all[i].text, strlen(all[i].text));
+        assert_int_equal(run_folder_has_metrics(s.folder), all[i].is);
+    }
+    scratch_close(&s);
+}
+
 static void an_adapters_run_opens_its_base_too(void **state)
 {
     (void)state;
@@ -158,6 +180,7 @@ int main(void)
         cmocka_unit_test(its_files_are_opened_once),
         cmocka_unit_test(what_is_damaged_is_passed_over),
         cmocka_unit_test(a_run_without_a_checkpoint_says_so),
+        cmocka_unit_test(metrics_are_a_runs_by_how_they_begin),
         cmocka_unit_test(an_adapters_run_opens_its_base_too),
         cmocka_unit_test(a_models_folder_is_no_runs),
         cmocka_unit_test(to_ask_leaves_an_error),

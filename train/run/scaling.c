@@ -206,7 +206,6 @@ static void reckon_exchange(const struct reckoning *r, struct step_time *out)
         scaling_slices(out, &r->work);
     if (replicas == 1)
         return;
-    out->gradients += jitter_last(r->k->jitter, replicas, busy_s) - busy_s;
     const double rest = (double)(replicas - 1) / replicas, slice = r->n * r->sent / replicas;
     if (r->l->zero > 1) {
         reckon_scatter(r, out);
@@ -218,6 +217,7 @@ static void reckon_exchange(const struct reckoning *r, struct step_time *out)
                           added(r->k, receives);
         out->sent += bytes;
     }
+    out->gradients += jitter_last(r->k->jitter, replicas, busy_s) - busy_s;
     if (r->l->zero > 0) {
         reckon_spread(r, out);
         return;

@@ -566,14 +566,15 @@ static void jitter_is_waited_for(void **state)
     struct config shape;
     struct cluster k = perfect, uneven = perfect;
     struct scaling_layout layouts[] = {made(1, 1, 0, 64, 12), made(1, 2, 0, 1, 12),
-                                       made(2, 1, 0, 64, 12), made(1, 1, 0, 64, 12)};
-    double times[4];
+                                       made(2, 1, 0, 64, 12), made(1, 1, 0, 64, 12),
+                                       made(2, 1, 1, 64, 12), made(2, 1, 2, 64, 12)};
+    double times[6];
     (void)state;
     init_run(&c, &shape);
     layouts[0].over.tensor = 2;
     k.flops = uneven.flops = 1e12;
     uneven.jitter = 0.1;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
         struct step_time even, t;
         assert_ok(scaling_time(&even, run_of(&c, &shape), &k, &layouts[i]));
         assert_ok(scaling_time(&t, run_of(&c, &shape), &uneven, &layouts[i]));
@@ -584,6 +585,8 @@ static void jitter_is_waited_for(void **state)
     assert_true(times[1] > 1 && times[1] < times[0]);
     assert_true(times[2] > 1 && times[2] < times[1]);
     assert_true(times[3] == 1); /* one process waits for nobody */
+    for (int zero = 1; zero <= 2; zero++)
+        assert_true(fabs(times[3 + zero] / times[2] - 1) < 1e-3);
     run_config_release(&c);
 }
 

@@ -79,8 +79,9 @@ static int fill_times(struct chunk_times *t, const struct scaling_work *w)
     return rc;
 }
 
-/* The same order three times: as it is, without messages, and of what is at work alone. */
-enum { AS_IT_IS, NO_MESSAGES, AT_WORK, WAYS };
+/* The same order some times: as it is, without messages, both also with every process slow where it
+ * was fast, and of what is at work alone. */
+enum { AS_IT_IS, NO_MESSAGES, MIRRORED, WITHOUT_MIRRORED, AT_WORK, WAYS };
 
 /* A step of so many blocks of so many micro-batches. */
 static int time_blocks(struct pipeline_time out[WAYS], const struct scaling_work *w,
@@ -93,7 +94,10 @@ static int time_blocks(struct pipeline_time out[WAYS], const struct scaling_work
     if (rc != 0)
         return rc;
     for (int i = 0; i < WAYS && rc == 0; i++)
-        rc = pipeline_time(&out[i], &p, &plan, &s[i]);
+        if ((i == MIRRORED || i == WITHOUT_MIRRORED) && s[i].jitter == 0)
+            out[i] = out[i - MIRRORED];
+        else
+            rc = pipeline_time(&out[i], &p, &plan, &s[i]);
     pipeline_plan_release(&plan);
     return rc;
 }
@@ -157,15 +161,21 @@ int scaling_pipeline(struct step_time *out, const struct scaling_work *w)
         s[AS_IT_IS] = s[NO_MESSAGES];
         s[AS_IT_IS].message = bytes / w->k->link;
         s[AS_IT_IS].latency = w->k->latency_s;
+        s[MIRRORED] = s[AS_IT_IS];
+        s[WITHOUT_MIRRORED] = s[NO_MESSAGES];
+        s[MIRRORED].jitter = s[WITHOUT_MIRRORED].jitter = -w->k->jitter;
         rc = time_step(found, w, s);
     }
     mem_free(times.memory);
     if (rc != 0)
         return rc;
+    /* Few jobs may all be fast ones: the mean of both is never below what it is without jitter. */
+    const double all = (found[AS_IT_IS].all + found[MIRRORED].all) / 2,
+                 unsent = (found[NO_MESSAGES].all + found[WITHOUT_MIRRORED].all) / 2;
     out->compute = found[AT_WORK].busy;
     out->sums = fmax(0, found[NO_MESSAGES].busy - out->compute);
-    out->bubble = fmax(0, found[NO_MESSAGES].all - found[NO_MESSAGES].busy);
-    out->stages = fmax(0, found[AS_IT_IS].all - found[NO_MESSAGES].all);
+    out->bubble = fmax(0, unsent - found[NO_MESSAGES].busy);
+    out->stages = fmax(0, all - unsent);
     /* Forward and back again, of each chunk. */
     out->sent += w->rounds * w->of_block * (2.0 * w->l->over.chunks * bytes + times.sent);
     return 0;

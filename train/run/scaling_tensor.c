@@ -23,7 +23,8 @@ struct replica {
     const struct scaling_work *w;
     struct shard_clock *of; /* [n] */
     int n, rows;            /* rows: of a micro-batch */
-    int moment;             /* of their jitter: from one sum to the next */
+    double jitter;
+    int moment; /* of it: from one sum to the next */
     double latency, link;
 };
 
@@ -37,7 +38,7 @@ static double part_of(const struct shard_clock *s, enum divided by)
 /* How long a process is at `seconds` of work now. */
 static double at_work(const struct replica *r, int process, double seconds)
 {
-    return jitter_seconds(r->w->k->jitter, process, r->moment, seconds);
+    return jitter_seconds(r->jitter, process, r->moment, seconds);
 }
 
 /* Nobody waits for it. */
@@ -267,12 +268,13 @@ void scaling_slices(struct step_time *out, const struct scaling_work *w)
     out->sent += 2 * (n - 1) * part;
 }
 
-static int open_replica(struct replica *r, const struct scaling_work *w)
+static int open_replica(struct replica *r, const struct scaling_work *w, double jitter)
 {
     const struct training_section *t = &w->c->training;
     *r = (struct replica){.w = w,
                           .n = w->l->over.tensor,
                           .rows = t->micro_batch_size * t->sequence_length,
+                          .jitter = jitter,
                           .latency = w->k->latency_s,
                           .link = w->k->link};
     if ((r->of = mem_array((size_t)r->n, sizeof *r->of)) == NULL)
@@ -281,11 +283,18 @@ static int open_replica(struct replica *r, const struct scaling_work *w)
     return 0;
 }
 
-int scaling_shards(struct shard_time *out, const struct scaling_work *w, enum pipeline_work work,
-                   int n_layers, bool ends)
+/* Few sums may all find the same processes fast: also with every process slow where it was fast,
+ * and the mean of both, which is never below what it is without jitter. */
+static void add_mirrored(struct shard_clock *of, const struct shard_clock *mirrored)
+{
+    of->now = (of->now + mirrored->now) / 2;
+}
+
+static int time_shards(struct shard_clock *out, const struct scaling_work *w, double jitter,
+                       enum pipeline_work work, int n_layers, bool ends)
 {
     struct replica r;
-    int rc = open_replica(&r, w);
+    int rc = open_replica(&r, w, jitter);
     if (rc != 0)
         return rc;
     meet(&r);
@@ -295,27 +304,52 @@ int scaling_shards(struct shard_time *out, const struct scaling_work *w, enum pi
         head_both(&r, loss_rows(&r));
     else
         layers_backward(&r, n_layers);
-    const struct shard_clock most = find_most(&r);
+    *out = find_most(&r);
     mem_free(r.of);
-    *out = (struct shard_time){most.now, most.busy, most.sent};
     return 0;
+}
+
+int scaling_shards(struct shard_time *out, const struct scaling_work *w, enum pipeline_work work,
+                   int n_layers, bool ends)
+{
+    const double jitter = w->k->jitter;
+    struct shard_clock most, mirrored;
+    int rc = time_shards(&most, w, jitter, work, n_layers, ends);
+    if (rc == 0 && jitter > 0 &&
+        (rc = time_shards(&mirrored, w, -jitter, work, n_layers, ends)) == 0)
+        add_mirrored(&most, &mirrored);
+    if (rc == 0)
+        *out = (struct shard_time){most.now, most.busy, most.sent};
+    return rc;
+}
+
+/* After one micro-batch, and after two. */
+static int time_two(struct shard_clock out[2], const struct scaling_work *w, double jitter)
+{
+    struct replica r;
+    int rc = open_replica(&r, w, jitter);
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        compute_micro(&r);
+        out[i] = find_most(&r);
+    }
+    mem_free(r.of);
+    return rc;
 }
 
 /* All micro-batches but the first take what the second does. */
 int scaling_tensor(struct step_time *out, const struct scaling_work *w)
 {
-    struct replica r;
-    int rc = open_replica(&r, w);
+    const double jitter = w->k->jitter;
+    struct shard_clock after[2], mirrored[2];
+    int rc = time_two(after, w, jitter);
+    if (rc == 0 && jitter > 0 && (rc = time_two(mirrored, w, -jitter)) == 0)
+        for (int i = 0; i < 2; i++)
+            add_mirrored(&after[i], &mirrored[i]);
     if (rc != 0)
         return rc;
     const int more = w->rounds * w->of_block - 1;
-    compute_micro(&r);
-    const struct shard_clock first = find_most(&r);
-    compute_micro(&r);
-    const struct shard_clock second = find_most(&r);
-    mem_free(r.of);
-    out->compute = first.busy + more * (second.busy - first.busy);
-    out->sums = fmax(0, first.now + more * (second.now - first.now) - out->compute);
-    out->sent += first.sent + more * (second.sent - first.sent);
+    out->compute = after[0].busy + more * (after[1].busy - after[0].busy);
+    out->sums = fmax(0, after[0].now + more * (after[1].now - after[0].now) - out->compute);
+    out->sent += after[0].sent + more * (after[1].sent - after[0].sent);
     return 0;
 }

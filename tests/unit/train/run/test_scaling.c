@@ -590,6 +590,33 @@ static void jitter_is_waited_for(void **state)
     run_config_release(&c);
 }
 
+/* Not even where a single micro-batch has few moments. */
+static void jitter_makes_nothing_faster(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct cluster k = perfect, uneven = perfect;
+    (void)state;
+    init_run(&c, &shape);
+    c.training.gradient_accumulation = 1;
+    k.flops = uneven.flops = 1e12;
+    for (int stages = 1; stages <= 12; stages++)
+        for (int tensor = 1; tensor <= 3; tensor++) {
+            struct scaling_layout l = made(1, stages, 0, 1, 12);
+            double before;
+            struct step_time t;
+            l.over.tensor = tensor;
+            assert_ok(scaling_time(&t, run_of(&c, &shape), &k, &l));
+            before = step_time_total(&t);
+            for (uneven.jitter = 0.01; uneven.jitter < 1; uneven.jitter *= 3) {
+                assert_ok(scaling_time(&t, run_of(&c, &shape), &uneven, &l));
+                assert_true(step_time_total(&t) > before * (1 - 1e-9));
+                before = step_time_total(&t);
+            }
+        }
+    run_config_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -602,6 +629,7 @@ int main(void)
         cmocka_unit_test(inputs_in_parts_cost_their_bytes),
         cmocka_unit_test(a_link_costs_its_bytes),
         cmocka_unit_test(jitter_is_waited_for),
+        cmocka_unit_test(jitter_makes_nothing_faster),
         cmocka_unit_test(a_message_goes_through_memory),
         cmocka_unit_test(memory_is_what_is_allocated),
         cmocka_unit_test(the_best_fits),

@@ -16,7 +16,8 @@
 double jitter_measure(void);
 
 /* How long work of so many seconds takes a process at one of its moments, numbered from 0; the mean
- * of two moments that follow each other is that number of seconds. */
+ * of two moments that follow each other is that number of seconds. A negative jitter is the same
+ * with every process slow where it was fast. */
 double jitter_seconds(double jitter, int process, int moment, double seconds);
 /* How long it takes until the last of n processes, which begin together, has done as much. */
 double jitter_last(double jitter, int n, double seconds);

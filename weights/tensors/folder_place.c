@@ -361,6 +361,9 @@ static int open_place(struct place *p, bool force)
         continue;
     if (locked == 0)
         mend_locked(p->there, p->path);
+    /* Or this save, killed too, would leave more than one model to choose from. */
+    if (locked == 0 && has_key_file(p->there))
+        sweep_left(p->there);
     if (!force && !folder_is_empty(p->path))
         return file_refuse(ERR_EXISTS, p->path, "exists already; --force overwrites it");
     if ((p->made = open(p->made_path, flags)) < 0)

@@ -765,6 +765,33 @@ static void a_save_that_is_cut_off_leaves_no_half_model(void **state)
     clean();
 }
 
+/* One that was killed as it cleared up, and then another: there is one model to bring back. */
+static void a_second_killed_save_is_mended_too(void **state)
+{
+    (void)state;
+    static const char *const left[] = {"hf/.prattle-new-aaaaaa", "hf/.prattle-old-aaaaaa"};
+    const char *hf = scratch_path(&scratch, "hf");
+    const struct save_config force = {.force = true};
+    struct source s;
+    int opened;
+    make_source(&s, DTYPE_F16);
+    describe(&s, DTYPE_F16, DTYPE_F32);
+    assert_ok(source_save(&s, hf, &force, NULL));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(mkdir(scratch_path(&scratch, left[i]), 0700), 0);
+    scratch_write(&scratch, "hf/.prattle-old-aaaaaa/config.json", "{}", 2);
+    n_renames = 0;
+    kill_at = 2;
+    once = false;
+    assert_int_equal(source_save(&s, hf, &force, NULL), ERR_IO);
+    kill_at = 0;
+    assert_false(file_exists_in(hf, "config.json"));
+    is_tied(hf, &opened);
+    assert_ok(opened);
+    source_close(&s);
+    clean();
+}
+
 static void a_failed_save_leaves_what_was_there(void **state)
 {
     (void)state;
@@ -996,6 +1023,7 @@ int main(void)
         cmocka_unit_test(force_replaces_the_model_and_keeps_the_rest),
         cmocka_unit_test(a_folder_that_is_there_stays_the_same_folder),
         cmocka_unit_test(a_save_that_is_cut_off_leaves_no_half_model),
+        cmocka_unit_test(a_second_killed_save_is_mended_too),
         cmocka_unit_test(a_failed_save_leaves_what_was_there),
         cmocka_unit_test(no_memory_is_survived),
         cmocka_unit_test(a_model_is_saved_from_its_source_until_it_changes),

@@ -164,8 +164,10 @@ static int explain_due_save(const struct repl *r, int rc)
     if (rc != ERR_IO || !run_owes_checkpoint(r->run))
         return rc;
     return err_wrap("no step was trained, since the checkpoint of step %" PRId64
-                    " comes first (`:train resume save_every=0` trains without it)",
-                    run_step(r->run));
+                    " comes first (`:train resume %s` trains without it)",
+                    run_step(r->run),
+                    run_settings(r->run)->checkpoint.save_every > 0 ? "save_every=0"
+                                                                    : "keep_best=off");
 }
 
 /* This process is about to end, as another is lost: what is whole here is kept. */

@@ -142,13 +142,14 @@ static int check_built(const struct run_config *was, const struct run_config *is
                       "to change it, open the run again: `:train resume FOLDER`");
 }
 
-/* A checkpoint that is due, as after one that could not be written, is of the cadence before; that
- * of the lowest loss goes only where there are to be none. */
+/* A checkpoint that is due, as after one that could not be written, is of the cadence before, or of
+ * the lowest loss. It goes where there are to be none of its kind. */
 static void change_saving(struct run *r, const struct run_config *was)
 {
-    const int every = r->config.checkpoint.save_every;
-    const bool best = r->config.checkpoint.keep_best && r->state.best_step == r->state.step;
-    if (every == 0 ? was->checkpoint.save_every > 0 : r->state.step % every != 0 && !best)
+    const struct checkpoint_section *is = &r->config.checkpoint, *before = &was->checkpoint;
+    const bool best = is->keep_best && r->state.best_step == r->state.step;
+    if (is->save_every == 0 ? before->save_every > 0 || (before->keep_best && !is->keep_best)
+                            : r->state.step % is->save_every != 0 && !best)
         r->due &= ~DUE_SAVE;
 }
 

@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -310,8 +311,10 @@ static void a_prefix_space_comes_back(void **state)
                               &keep, NULL));
     assert_ok(weights_convert(scratch_path(&scratch, "hf"), scratch_path(&scratch, "b.gguf"), 0,
                               &keep, NULL));
-    static const char *const names[] = {"a.gguf", "hf", "b.gguf"};
-    for (int i = 0; i < 3; i++) {
+    assert_ok(weights_convert(scratch_path(&scratch, "b.gguf"), scratch_path(&scratch, "c.gguf"), 0,
+                              &keep, NULL));
+    static const char *const names[] = {"a.gguf", "hf", "b.gguf", "c.gguf"};
+    for (int i = 0; i < 4; i++) {
         assert_ok(source_open(&back, scratch_path(&scratch, names[i]), 0, true, NULL));
         assert_true(tokenizer_adds_prefix_space(back.tokenizer));
         source_close(&back);
@@ -320,7 +323,8 @@ static void a_prefix_space_comes_back(void **state)
     clean();
 }
 
-/* What is no part of the model, and the kinds of its tokens, go from one GGUF file to another. */
+/* What is no part of the model, and the kinds of its tokens, go from one GGUF file to another; what
+ * is written from the model does not go again, nor what was true of that file alone. */
 static void the_other_keys_of_a_gguf_file_are_written_again(void **state)
 {
     (void)state;
@@ -328,11 +332,18 @@ static void the_other_keys_of_a_gguf_file_are_written_again(void **state)
     const struct save_config keep = {0};
     static const char license[] = "\x0f\0\0\0\0\0\0\0general.license\x08\0\0\0\x03\0\0\0\0\0\0\0mit"
                                   "\x03\0\0\0\0\0\0\0few\x09\0\0\0\x02\0\0\0\x02\0\0\0\0\0\0\0"
-                                  "\1\0\2\0";
+                                  "\1\0\2\0",
+                      split[] = "\x08\0\0\0\0\0\0\0split.no\x02\0\0\0\1\0"
+                                "\x0a\0\0\0\0\0\0\0quantize.x\x02\0\0\0\1\0";
     make_source(&s, DTYPE_F16);
+    s.config.activation = ACTIVATION_RELU;
+    s.config.embd_pdrop = s.config.attn_pdrop = s.config.resid_pdrop = 0.3F;
+    s.config.initializer_range = 0.5F;
+    s.config.bos_token_id = s.config.eos_token_id = s.config.pad_token_id = 1;
     describe(&s, DTYPE_F16, DTYPE_F32);
     assert_ok(buf_add(&s.keys, license, sizeof license - 1));
-    s.n_keys = 2;
+    assert_ok(buf_add(&s.keys, split, sizeof split - 1));
+    s.n_keys = 4;
     for (int32_t i = 0; i < s.config.n_vocab; i++)
         assert_ok(buf_add(&s.token_types, (const char *)&(int32_t){i == 3 ? 4 : 1}, sizeof i));
     assert_ok(source_save(&s, scratch_path(&scratch, "a.gguf"), &keep, NULL));
@@ -340,7 +351,7 @@ static void the_other_keys_of_a_gguf_file_are_written_again(void **state)
                               &keep, NULL));
     assert_ok(source_open(&back, scratch_path(&scratch, "b.gguf"), 0, true, NULL));
     assert_int_equal(back.n_keys, 2);
-    assert_int_equal(back.keys.n, s.keys.n);
+    assert_int_equal(back.keys.n, sizeof license - 1);
     assert_non_null(memmem(back.keys.data, back.keys.n, license, 38));
     assert_int_equal(back.token_types.n, s.token_types.n);
     assert_memory_equal(back.token_types.data, s.token_types.data, s.token_types.n);
@@ -792,6 +803,37 @@ static void a_second_killed_save_is_mended_too(void **state)
     clean();
 }
 
+/* Neither while a writer has the folder, nor over a file that was put there since. */
+static void a_save_is_not_undone_by_an_opening(void **state)
+{
+    (void)state;
+    char hf[2 * PATH_MAX];
+    const struct save_config keep = {0};
+    struct source s;
+    int opened;
+    snprintf(hf, sizeof hf, "%s/hf", scratch.folder);
+    make_source(&s, DTYPE_F16);
+    describe(&s, DTYPE_F16, DTYPE_F32);
+    assert_ok(source_save(&s, hf, &keep, NULL));
+    assert_int_equal(mkdir(scratch_path(&scratch, "hf/.prattle-old-aaaaaa"), 0700), 0);
+    assert_int_equal(rename(scratch_path(&scratch, "hf/config.json"),
+                            scratch_path(&scratch, "hf/.prattle-old-aaaaaa/config.json")),
+                     0);
+    const int writer = open(hf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(writer, LOCK_EX | LOCK_NB), 0);
+    is_tied(hf, &opened);
+    assert_int_equal(opened, ERR_MISSING);
+    close(writer);
+    scratch_write(&scratch, "hf/.prattle-old-aaaaaa/model.safetensors", "{}", 2);
+    is_tied(hf, &opened);
+    assert_int_equal(opened, ERR_MISSING);
+    assert_int_equal(remove(scratch_path(&scratch, "hf/.prattle-old-aaaaaa/model.safetensors")), 0);
+    is_tied(hf, &opened);
+    assert_ok(opened);
+    source_close(&s);
+    clean();
+}
+
 static void a_failed_save_leaves_what_was_there(void **state)
 {
     (void)state;
@@ -1024,6 +1066,7 @@ int main(void)
         cmocka_unit_test(a_folder_that_is_there_stays_the_same_folder),
         cmocka_unit_test(a_save_that_is_cut_off_leaves_no_half_model),
         cmocka_unit_test(a_second_killed_save_is_mended_too),
+        cmocka_unit_test(a_save_is_not_undone_by_an_opening),
         cmocka_unit_test(a_failed_save_leaves_what_was_there),
         cmocka_unit_test(no_memory_is_survived),
         cmocka_unit_test(a_model_is_saved_from_its_source_until_it_changes),

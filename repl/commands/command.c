@@ -191,7 +191,7 @@ static int check_settings(const struct repl *r, const struct command *c, bool sh
         return 0;
     for (int i = 0; (o = settings_table_at(&options_table, i)) != NULL; i++)
         if (settings_store_origin(&r->options.store, o) == given && is_for_others(c, o, shell))
-            return refuse_option(c->name, o);
+            return train_explain_setting(refuse_option(c->name, o), c->name, o->name);
     return 0;
 }
 

@@ -306,3 +306,14 @@ int train_explain_options(int rc, const char *command, const char *options, char
     mem_free(why);
     return rc;
 }
+
+int train_explain_setting(int rc, const char *command, const char *name)
+{
+    const struct setting *row =
+        strcmp(command, "train") == 0 ? settings_table_find(&run_table, name) : NULL;
+    char *why = row != NULL ? mem_strdup(err_text()) : NULL;
+    if (why != NULL)
+        err_set(rc, "%s; a run's is written %s=VALUE", why, row->name);
+    mem_free(why);
+    return rc;
+}

@@ -20,5 +20,8 @@ void train_note_bytes(const struct run_config *c, int n_vocab);
  * takes none. */
 int train_explain_options(int rc, const char *command, const char *options, char *const *words,
                           int n);
+/* rc of a setting of the session that the command does not read: where it is train, and a run's is
+ * called so, the sentence says how that is written. */
+int train_explain_setting(int rc, const char *command, const char *name);
 
 #endif

@@ -136,6 +136,7 @@ refuse "a prompt without its quotes" "name: one model at a time; a prompt of sev
 refuse "a command of the prompt" "works only at the prompt, as :why" why
 refuse "an option that is not the command's" "devices does not take --ids" devices --ids 1
 refuse "a setting that the command does not read" "train does not take --save-samples" train $MODEL --save-samples "$TMPDIR/no"
+refuse "  which a run has by itself" "train does not take --seq-length; a run's is written sequence_length=VALUE" train $MODEL --seq-length 16
 refuse "and of answers" "tokens does not take --temperature" tokens x --temperature 2
 refuse "and of evaluations" "generate does not take --seq-length" generate --model $MODEL --seq-length 3 x
 refuse "a second prompt" "prompt is given twice" $MODEL -p a -p b

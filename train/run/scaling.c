@@ -178,8 +178,9 @@ static void reckon_scatter(const struct reckoning *r, struct step_time *out)
     const double bytes = r->n * r->sent * (replicas - 1) / replicas;
     const double once = on_link(r->k, bytes, replicas - 1);
     const double late = outside_share(r) * once, micro = replica_micro(r);
-    out->gradients = (w->rounds - 1) * fmax(fmax(0, once - w->of_block * micro), late - micro / 3) +
-                     fmax(late, once - 2 * micro / 3);
+    out->gradients +=
+        (w->rounds - 1) * fmax(fmax(0, once - w->of_block * micro), late - micro / 3) +
+        fmax(late, once - 2 * micro / 3);
     out->gradients += w->rounds * (copied(r->k, bytes, bytes) + added(r->k, bytes) +
                                    2 * r->n * r->each / r->k->stream);
     out->sent += w->rounds * bytes;

@@ -590,6 +590,28 @@ static void jitter_is_waited_for(void **state)
     run_config_release(&c);
 }
 
+/* With zero=2 too: of layers alone, whose slices are sent while others are computed, half go to the
+ * other shard. */
+static void shards_send_their_slices(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct cluster k = perfect;
+    struct scaling_layout l = made(1, 1, 0, 64, 12);
+    struct step_time one, two;
+    (void)state;
+    init_run(&c, &shape);
+    shape.n_vocab = 1;
+    k.link = 1e9;
+    l.over.tensor = 2;
+    assert_ok(scaling_time(&one, run_of(&c, &shape), &k, &l));
+    l.over.replicas = 2;
+    l.zero = 2;
+    assert_ok(scaling_time(&two, run_of(&c, &shape), &k, &l));
+    assert_true(one.gradients > 0 && two.gradients > 0.5 * one.gradients);
+    run_config_release(&c);
+}
+
 /* Not even where a single micro-batch has few moments. */
 static void jitter_makes_nothing_faster(void **state)
 {
@@ -628,6 +650,7 @@ int main(void)
         cmocka_unit_test(shards_share_a_micro_batch),
         cmocka_unit_test(inputs_in_parts_cost_their_bytes),
         cmocka_unit_test(a_link_costs_its_bytes),
+        cmocka_unit_test(shards_send_their_slices),
         cmocka_unit_test(jitter_is_waited_for),
         cmocka_unit_test(jitter_makes_nothing_faster),
         cmocka_unit_test(a_message_goes_through_memory),

@@ -22,8 +22,18 @@ struct adapter_config {
 };
 enum { ADAPTER_MAX_RANK = 4096 };
 
+/* Values of the matrices that an adapter was trained with, rounded to binary16
+ * (weights/tensors/weights_sample.h). */
+enum { WEIGHTS_SAMPLE = 64 };
+struct weights_sample {
+    int n;            /* WEIGHTS_SAMPLE, or 0: not known */
+    enum dtype dtype; /* the coarsest that they were in */
+    uint16_t values[WEIGHTS_SAMPLE];
+};
+
 struct adapter {
     struct adapter_config config; /* targets owned */
+    struct weights_sample base;   /* of the weights that it was trained with */
     enum model_type type;         /* of the model it is for */
     struct low_rank *branches;    /* [n_branches], layer by layer; owned */
     int n_branches;

@@ -14,6 +14,7 @@
 #include "weights/model_source.h"
 #include "weights/not_finite.h"
 #include "weights/open.h"
+#include "weights/tensors/weights_sample.h"
 
 #include <string.h>
 
@@ -172,8 +173,8 @@ static int fill_merged(struct adapter *a, const struct model *m, const struct so
 static int merge_source(struct adapter *a, const struct model *m, struct source *s,
                         const struct progress *p)
 {
-    int rc = source_adapt_sums(s, a, m->params.dtype);
-    if (rc != 0)
+    int rc = weights_sample_check(a, s, m->name, p);
+    if (rc != 0 || (rc = source_adapt_sums(s, a, m->params.dtype)) != 0)
         return rc;
     rc = fill_merged(a, m, s, p);
     source_unadapt(s);

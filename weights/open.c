@@ -23,6 +23,7 @@
 #include "weights/sentencepiece/sentencepiece.h"
 #include "weights/tensors/folder_place.h"
 #include "weights/tensors/sniff.h"
+#include "weights/tensors/weights_sample.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -98,6 +99,7 @@ static int open_adapter(struct source *s, const char *path, bool need_weights,
     mem_free(base);
     if (rc == 0 && s->table.n_tensors > 0 &&
         ((rc = adapter_read_open(&a, &f, &s->config)) != 0 ||
+         (rc = weights_sample_check(a, s, s->name, p)) != 0 ||
          (rc = source_adapt_owned(s, a)) != 0)) {
         source_close(s);
         adapter_free(a);

@@ -90,6 +90,15 @@ has "a checkpoint that was changed is passed over" "were written; passed over" \
 "$PRATTLE" train lora data="$TEXT" epochs=0 steps=12 sequence_length=48 eval_every=0 sample_every=0 folder=beside_base \
     --model base >/dev/null
 rm -r base && "$PRATTLE" convert "$MODEL" base --seed 4 >/dev/null
+other="beside_base/step-000012 was trained with other weights than those of"
+has "another base under the adapter's base's name is noted" "$other base: with these it may do badly" \
+    "$("$PRATTLE" beside_base -p x -n 1 2>&1 >/dev/null)"
+has "  by convert too" "$other base" "$("$PRATTLE" convert beside_base on_other 2>&1 >/dev/null)"
+has "  and beside a model" "$other ${MODEL%%,*}" "$("$PRATTLE" --model $MODEL --seed 4 --lora beside_base/step-000012 -p x -n 1 2>&1 >/dev/null)"
+has "  and where it is trained further" "$other ${MODEL%%,*}" "$(train further --seed 4 adapter=beside_base steps=1 2>&1 >/dev/null)"
+is "  not its own" "" "$("$PRATTLE" --model $MODEL --seed 3 --lora beside_base/step-000012 -p x -n 1 2>&1 >/dev/null)"
+"$PRATTLE" convert $MODEL own.gguf --seed 3 --dtype fp16 >/dev/null
+is "  in another precision" "" "$("$PRATTLE" own.gguf --lora beside_base/step-000012 -p x -n 1 2>&1 >/dev/null)"
 has "nor does it go on beside another base" "are not those that the adapter was trained with" \
     "$("$PRATTLE" train resume beside_base steps=14 2>&1)"
 # A base that was moved: with the run, or alone.

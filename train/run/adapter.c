@@ -7,8 +7,27 @@
 #include "train/run/inside.h"
 #include "weights/find.h"
 #include "weights/hf/adapter_file.h"
+#include "weights/model_source.h"
+#include "weights/tensors/weights_sample.h"
 
 #include <string.h>
+
+/* By which whoever loads the adapter sees whether the base is the one it was trained with. */
+static int sample_base(struct run *r)
+{
+    struct weights_sample *to = &r->adapter->base;
+    struct source s;
+    int rc = source_open_params(&s, &r->weights.view, r->model);
+    if (rc != 0)
+        return rc;
+    rc = weights_sample_take(to, &s);
+    source_close(&s);
+    /* What was widened from Q8_0 for training is no closer to the file for it. */
+    if (r->model->params.dtype == DTYPE_Q8)
+        to->dtype = DTYPE_Q8;
+    r->shown->base = *to;
+    return rc;
+}
 
 int run_adapter_open(struct run *r)
 {
@@ -17,7 +36,7 @@ int run_adapter_open(struct run *r)
     int rc = 0;
     if (c->rank > 0 && (rc = adapter_new(&r->adapter, c, &m->config)) == 0 &&
         (rc = adapter_new(&r->shown, c, &m->config)) == 0 &&
-        (rc = adapter_reserve(r->shown, m)) == 0) {
+        (rc = adapter_reserve(r->shown, m)) == 0 && (rc = sample_base(r)) == 0) {
         adapter_randomize(r->adapter, r->config.training.seed);
         params_hash(&r->weights.view, r->base);
         weights_freeze(&r->weights, r->adapter);
@@ -95,8 +114,10 @@ int run_adapter_begin(struct run *r)
                      file_show(shown, sizeof shown, r->config.model.adapter),
                      merge_limit_refused(name, &r->merge_limit),
                      r->model->params.dtype != DTYPE_F32 ? " (or beyond fp16's 65504)" : "");
-    if (rc == 0 && a != NULL)
+    if (rc == 0 && a != NULL) {
         memcpy(r->adapter->data, a->data, a->n * sizeof *a->data);
+        weights_sample_note(a, &r->adapter->base, r->model->name, r->events.progress);
+    }
     adapter_free(a);
     return rc;
 }

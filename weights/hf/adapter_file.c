@@ -10,6 +10,7 @@
 #include "weights/hf/tensor_open.h"
 #include "weights/tensors/folder.h"
 #include "weights/tensors/half_exact.h"
+#include "weights/tensors/weights_sample.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -21,7 +22,7 @@
 enum { SHOWN = 160, MAX_JSON = 1 << 20 };
 
 static const char CONFIG[] = "adapter_config.json", TENSORS[] = "adapter_model.safetensors",
-                  PICKLED[] = "adapter_model.bin";
+                  PICKLED[] = "adapter_model.bin", BASE[] = "prattle.base_sample";
 
 bool adapter_is_folder(const char *path)
 {
@@ -227,6 +228,9 @@ static int read_tensors(struct adapter *a, const struct adapter_folder *folder)
     }
     if (rc == 0 && found < f.n)
         rc = refuse_extra_tensors(&f, a);
+    const char *base = json_string_value(json_object_get(f.metadata, BASE));
+    if (rc == 0 && base != NULL)
+        weights_sample_read(&a->base, base);
     tensor_file_close(&f);
     return rc;
 }
@@ -353,7 +357,12 @@ static int write_config(const struct adapter *a, const char *folder, const char 
 static int describe_tensors(struct buf *head, const struct adapter *a)
 {
     uint64_t at = 0;
-    int rc = buf_str(head, "{\"__metadata__\":{\"format\":\"pt\"}");
+    int rc = buf_str(head, "{\"__metadata__\":{\"format\":\"pt\"");
+    if (rc == 0 && a->base.n > 0 && (rc = buf_printf(head, ",\"%s\":\"", BASE)) == 0 &&
+        (rc = weights_sample_write(head, &a->base)) == 0)
+        rc = buf_char(head, '"');
+    if (rc == 0)
+        rc = buf_char(head, '}');
     for (struct adapter_half h = {0}; rc == 0 && adapter_half_next(&h, a);) {
         char name[ADAPTER_NAME];
         uint64_t end = at + (uint64_t)h.rows * (uint64_t)h.cols * sizeof(float);

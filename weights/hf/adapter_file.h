@@ -4,7 +4,8 @@
  * Adapters in files as PEFT writes them: a folder with adapter_config.json and
  * adapter_model.safetensors (or adapter_model.bin), whose tensors are named
  * base_model.model.transformer.h.0.attn.c_attn.lora_A.weight [r,in] and lora_B.weight
- * [out,r].
+ * [out,r]. The file's metadata has the sample of the base's weights (weights_sample.h), which
+ * others ignore.
  */
 #include "model/adapter.h"
 #include "model/base/file_set.h"

@@ -159,17 +159,15 @@ static int check_coverage(const struct tensor_file *f, uint64_t data)
     return rc;
 }
 
-static int read_metadata(struct tensor_file *f, const json_t *o)
+static int read_metadata(struct tensor_file *f, json_t *o)
 {
+    const char *format;
     if (o == NULL)
         return 0;
-    const char *format = NULL;
     if (!json_is_object(o))
         return err_set(ERR_FORMAT, "__metadata__ is not an object");
-    int rc = json_take_text(o, "format", &format);
-    if (rc == 0 && format != NULL && (f->format = mem_strdup(format)) == NULL)
-        rc = ERR_NOMEM;
-    return rc;
+    f->metadata = json_incref(o);
+    return json_take_text(o, "format", &format);
 }
 
 static int read_entries(struct tensor_file *f, json_t *header, uint64_t data)

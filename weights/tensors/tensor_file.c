@@ -33,7 +33,7 @@ void tensor_file_close(struct tensor_file *f)
     for (int i = 0; i < f->n; i++)
         mem_free(f->entries[i].name);
     mem_free(f->entries);
-    mem_free(f->format);
+    json_decref(f->metadata);
     json_decref(f->about);
     file_close(&f->file);
     *f = (struct tensor_file){.file.fd = -1};

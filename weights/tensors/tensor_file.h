@@ -28,9 +28,9 @@ struct tensor_file {
     struct file file;
     struct tensor_entry *entries; /* [n], in the file's order; names differ */
     int n;
-    char *format;         /* safetensors' __metadata__ "format", or NULL; owned */
+    struct json_t *metadata; /* safetensors' __metadata__, or NULL; owned */
     struct json_t *about; /* what a training checkpoint says of its model (pickle_json.h), or NULL;
-                             owned */
+                          owned */
 };
 
 /*

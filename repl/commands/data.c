@@ -206,6 +206,11 @@ static void show_counts(const struct dataset *d, const struct data_summary *s, b
         snprintf(text + n, sizeof text - (size_t)n, ", %.0f a document",
                  (double)d->n_tokens / (double)d->n_documents);
     wrap_row("tokens", text);
+    if (d->n_prompt > 0) {
+        snprintf(text, sizeof text, "%" PRIu64 " tokens, which training reads and does not learn",
+                 d->n_prompt);
+        wrap_row("prompts", text);
+    }
 }
 
 /* What the files are noted to be of, where that is not what shows them. */

@@ -60,7 +60,7 @@ for name in $(p help eval | sed -n 's/^  \([a-z]*\) .*\(FILE\).*/\1/p' | sort -u
     has "  and has $name" "$name " "$(grep '^[a-z]' <<<"$formats")"
 done
 has "  and fields" "    endings " "$formats"
-is "  in a table by evaluation" 'text,text,the document' "$(p help formats --format csv | grep '^text,text,')"
+is "  in a table by evaluation" 'text,text,the document; or prompt and completion' "$(p help formats --format csv | grep '^text,text,')"
 is "no help line is empty" "" "$(p help settings --format csv | grep ',$')"
 
 # The man page: sections, an entry for each command and option, and nothing that troff would take

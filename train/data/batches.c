@@ -95,7 +95,12 @@ static uint64_t window_start(const struct batches *b, const struct window_source
     return s->later > 0 && start > last ? last : start;
 }
 
-/* ids and labels of one window; those behind the source's end have no labels. */
+static void drop_label(void *labels, size_t i)
+{
+    ((token_id *)labels)[i] = LABEL_NONE;
+}
+
+/* ids and labels of one window; those behind the source's end, and prompts, have no labels. */
 static int read_window(struct batches *b, token_id *ids, token_id *labels, uint64_t number)
 {
     const int source = find_source(b, &number);
@@ -114,6 +119,7 @@ static int read_window(struct batches *b, token_id *ids, token_id *labels, uint6
         ids[i] = i < n ? b->scratch[i] : 0;
         labels[i] = i < n ? b->scratch[i + 1] : LABEL_NONE;
     }
+    dataset_prompts(b->data, s->first + start + 1, n, drop_label, labels);
     return 0;
 }
 

@@ -47,7 +47,8 @@ uint64_t batches_given(const struct batches *b);
 /* Continue at window n of the run, as if n windows had been given out. */
 void batches_seek(struct batches *b, uint64_t n);
 /*
- * The next `batch` windows. Where a window is short, ids are 0 and labels LABEL_NONE (-100).
+ * The next `batch` windows. Where a window is short, ids are 0 and labels LABEL_NONE (-100);
+ * so are those of prompts that the loss does not count.
  *
  * ids, labels  [batch,length], borrowed until the next call other than batches_given
  * returns      0, or an error of dataset_read: nothing was given out, and the next call retries

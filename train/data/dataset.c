@@ -37,7 +37,8 @@ struct data_part {
 
 int data_config_init(struct data_config *c)
 {
-    *c = (struct data_config){.validation_fraction = 0.05, .shuffle = true};
+    *c = (struct data_config){
+        .validation_fraction = 0.05, .completion_only_loss = true, .shuffle = true};
     c->generated_tokens = 1 << 20;
     c->data = mem_strdup("");
     c->validation = mem_strdup("");
@@ -74,6 +75,7 @@ void dataset_close(struct dataset *d)
     mem_free(d->name);
     mem_free(d->parts);
     mem_free(d->documents);
+    mem_free(d->completions);
     mem_free(d->sources);
     mixture_release(&d->mixture);
     *d = (struct dataset){0};
@@ -153,7 +155,7 @@ static int files_add(struct data_files *f, const char *paths, const struct data_
 /* One side of a stream while it is put together. */
 struct side {
     struct dataset *d;
-    struct buf parts, documents; /* as in the dataset */
+    struct buf parts, documents, completions; /* as in the dataset */
 };
 
 static int side_begin(struct side *s, struct data_files *files)
@@ -164,8 +166,23 @@ static int side_begin(struct side *s, struct data_files *files)
     return buf_add(&s->documents, &zero, sizeof zero);
 }
 
-/* n ids of a file from `first` on: a document. */
-static int side_add(struct side *s, size_t file, uint64_t first, uint64_t n)
+/* Where the loss of the document begins that is added last. Before the first one with a prompt, all
+ * begin it with themselves. */
+static int side_add_completion(struct side *s, uint64_t prompt)
+{
+    struct dataset *d = s->d;
+    const uint64_t *begin = (const uint64_t *)(void *)s->documents.data + d->n_documents;
+    const uint64_t completion = *begin + prompt;
+    int rc = 0;
+    if (prompt > 0 && s->completions.n == 0)
+        rc = buf_add(&s->completions, s->documents.data, d->n_documents * sizeof *begin);
+    d->n_prompt += prompt;
+    return rc == 0 && d->n_prompt > 0 ? buf_add(&s->completions, &completion, sizeof completion)
+                                      : rc;
+}
+
+/* n ids of a file from `first` on: a document, whose first ids are a prompt. */
+static int side_add(struct side *s, size_t file, uint64_t first, uint64_t n, uint64_t prompt)
 {
     struct dataset *d = s->d;
     struct data_part *last =
@@ -178,7 +195,7 @@ static int side_add(struct side *s, size_t file, uint64_t first, uint64_t n)
         last->n += n;
     else if ((rc = buf_add(&s->parts, &part, sizeof part)) == 0)
         d->n_parts++;
-    if (rc != 0)
+    if (rc != 0 || (rc = side_add_completion(s, prompt)) != 0)
         return rc;
     d->n_tokens += n;
     d->n_documents++;
@@ -207,13 +224,16 @@ static int side_end(struct side *s, const char *name, int n_vocab)
     d->documents = (uint64_t *)s->documents.data;
     d->n_vocab = n_vocab;
     d->name = mem_strdup(name);
-    s->parts = s->documents = (struct buf){0};
+    d->completions = (uint64_t *)s->completions.data;
+    s->parts = s->documents = s->completions = (struct buf){0};
     int rc = d->name == NULL ? ERR_NOMEM : 0;
     if (rc == 0 && (rc = sha256_init(&h)) == 0) {
         for (size_t i = 0; i < d->files->n; i++)
             sha256_add(&h, d->files->list[i].digest, sizeof d->files->list[i].digest);
         sha256_add(&h, d->parts, d->n_parts * sizeof *d->parts);
         sha256_add(&h, d->documents, (d->n_documents + 1) * sizeof *d->documents);
+        if (d->completions != NULL)
+            sha256_add(&h, d->completions, d->n_documents * sizeof *d->completions);
         digest_mixture(&h, d);
         sha256_end(&h, d->identity);
         sha256_release(&h);
@@ -231,9 +251,15 @@ static void count_files(const struct data_files *f, size_t first, uint64_t *toke
     }
 }
 
+/* The ids of a document that the loss does not count. */
+static uint64_t count_prompt(const struct token_file *f, uint64_t document, bool counts)
+{
+    return f->prompts && counts ? f->seconds[document] - f->documents[document] : 0;
+}
+
 /* Deal the documents of the files from `first` on to the two sides. */
 static int split_files(struct side *train, struct side *held, const struct data_files *f,
-                       size_t first_file, double fraction)
+                       size_t first_file, double fraction, bool completion_only)
 {
     uint64_t tokens, documents, at = 0, k = 0;
     count_files(f, first_file, &tokens, &documents);
@@ -247,9 +273,10 @@ static int split_files(struct side *train, struct side *held, const struct data_
             bool out =
                 !tail && (uint64_t)((double)(k + 1) * fraction) > (uint64_t)((double)k * fraction);
             uint64_t left = kept > at ? kept - at : 0, mine = out ? 0 : n < left ? n : left;
-            rc = side_add(train, i, first, mine);
+            const uint64_t prompt = count_prompt(&f->list[i], j, completion_only);
+            rc = side_add(train, i, first, mine, prompt < mine ? prompt : mine);
             if (rc == 0)
-                rc = side_add(held, i, first + mine, n - mine);
+                rc = side_add(held, i, first + mine, n - mine, prompt > mine ? prompt - mine : 0);
             at += n;
         }
     return rc;
@@ -271,7 +298,9 @@ static int stream_add(struct stream *s, const char *paths)
 {
     size_t first = s->files->n;
     int rc = files_add(s->files, paths, s->config, s->tokenizer, s->n_vocab, s->progress);
-    return rc == 0 ? split_files(&s->sides[0], &s->sides[1], s->files, first, s->fraction) : rc;
+    return rc == 0 ? split_files(&s->sides[0], &s->sides[1], s->files, first, s->fraction,
+                                 s->config->completion_only_loss)
+                   : rc;
 }
 
 /* Each source once, one after another. */
@@ -309,6 +338,7 @@ static int open_stream(struct stream *s, const char *paths)
     for (int i = 0; i < 2; i++) {
         buf_release(&s->sides[i].parts);
         buf_release(&s->sides[i].documents);
+        buf_release(&s->sides[i].completions);
     }
     files_drop(s->files);
     return rc;
@@ -400,6 +430,27 @@ static size_t find_part(const struct dataset *d, uint64_t first)
         *(d->parts[middle].start <= first ? &low : &high) = middle;
     }
     return low;
+}
+
+/* The document in which id `first` of the stream lies. */
+static uint64_t find_document(const struct dataset *d, uint64_t first)
+{
+    uint64_t low = 0, high = d->n_documents;
+    while (high - low > 1) { /* documents[low] <= first */
+        const uint64_t middle = low + (high - low) / 2;
+        *(d->documents[middle] <= first ? &low : &high) = middle;
+    }
+    return low;
+}
+
+void dataset_prompts(const struct dataset *d, uint64_t first, size_t n,
+                     void (*f)(void *user, size_t i), void *user)
+{
+    if (d->completions == NULL || n == 0)
+        return;
+    for (uint64_t k = find_document(d, first), at = first; at < first + n; at = d->documents[++k])
+        for (; at < d->completions[k] && at < first + n; at++)
+            f(user, (size_t)(at - first));
 }
 
 bool dataset_begins_with_end(const struct dataset *d, uint64_t first)

@@ -19,6 +19,7 @@ struct data_config {
     char *validation;           /* the same, for validation; "": validation_fraction of data */
     double validation_fraction; /* of the documents, spread evenly; 0: none is held out */
     char *document_separator;   /* between documents of a text file; "" or "file": each is one */
+    bool completion_only_loss;  /* the loss does not count prompts */
     bool special;               /* special tokens in texts are read as such, else as text */
     int stride;                 /* tokens from one window to the next; 0: the window */
     bool whole;                 /* large token files are read whole, to find their documents */
@@ -27,8 +28,8 @@ struct data_config {
     uint64_t seed; /* of both and of generated tokens; validation generates with seed + 1 */
     int64_t generated_tokens;
 };
-/* No data, 5 % held out, separator "<|endoftext|>", shuffled. Texts are owned by the struct.
- * ERR_NOMEM. */
+/* No data, 5 % held out, separator "<|endoftext|>", shuffled, without the loss of prompts. Texts
+ * are owned by the struct. ERR_NOMEM. */
 int data_config_init(struct data_config *c);
 void data_config_release(struct data_config *c);
 
@@ -51,6 +52,9 @@ struct dataset {
     struct data_part *parts;  /* [n_parts]; owned */
     size_t n_parts;
     uint64_t *documents;    /* [n_documents + 1], where each begins; owned */
+    uint64_t *completions;  /* [n_documents], where in each the loss begins; NULL: at its beginning
+                               in all; owned */
+    uint64_t n_prompt;      /* tokens before these */
     struct mixture mixture; /* whose sources follow one another in the stream; n 0: none */
     struct data_source_range *sources; /* [mixture.n_sources]; owned */
 };
@@ -80,6 +84,11 @@ void dataset_close(struct dataset *d);
 /* Read ids first .. first + n - 1 of the stream into out [n]; any thread may call this. ERR_RANGE,
  * ERR_IO, ERR_FORMAT. */
 int dataset_read(const struct dataset *d, token_id *out, uint64_t first, size_t n);
+
+/* Which of the ids first .. first + n - 1 the loss counts: f(user, i) is called for each i in 0 ..
+ * n - 1 that it does not, in this order. */
+void dataset_prompts(const struct dataset *d, uint64_t first, size_t n,
+                     void (*f)(void *user, size_t i), void *user);
 
 /* Whether the document that begins at id `first` of the stream is of a file whose documents begin
  * with the end-of-text token, llm.c's, instead of ending with it. */

@@ -103,6 +103,21 @@ static int read_sequences(struct index *x, uint64_t width)
     return rc;
 }
 
+/* f->documents still has places in the list of sequences. */
+static int find_seconds(const struct index *x, struct megatron *f)
+{
+    if (x->n_sequences <= f->n_documents)
+        return 0;
+    if ((f->seconds = mem_array(f->n_documents, sizeof *f->seconds)) == NULL)
+        return ERR_NOMEM;
+    for (uint64_t i = 0; i < f->n_documents; i++) {
+        const uint64_t first = f->documents[i], n = f->documents[i + 1] - first;
+        const bool cut = n > 1 && x->starts[first + 1] - x->starts[first] < INT32_MAX;
+        f->seconds[i] = x->starts[first + cut];
+    }
+    return 0;
+}
+
 /* From places in the list of sequences to places among the ids. */
 static int read_documents(struct index *x, struct megatron *f)
 {
@@ -124,9 +139,12 @@ static int read_documents(struct index *x, struct megatron *f)
                            ", expected %" PRIu64 " to %" PRIu64,
                            x->name, i, bound, i + 1 == x->n_bounds ? x->n_sequences : before,
                            i == 0 ? 0 : x->n_sequences);
-        f->documents[i] = x->starts[bound];
         before = bound;
     }
+    if (rc == 0)
+        rc = find_seconds(x, f);
+    for (uint64_t i = 0; i < x->n_bounds && rc == 0; i++)
+        f->documents[i] = x->starts[f->documents[i]];
     return rc;
 }
 

@@ -12,6 +12,9 @@
  *
  * One process encodes: it has KEY.lock. Others that want the set wait for that, and look again.
  *
+ * Of an object with prompt and completion, the prompt is the first sequence of its document, and
+ * what follows the second.
+ *
  * Encoding goes round by round: chunks are read by one thread, encoded by the team, and written by
  * one thread in the order in which they were read. A text that has changed since its bytes were
  * hashed, by its stamp, ends it: KEY would name other bytes than those encoded.
@@ -194,7 +197,9 @@ struct chunk {
     struct buf text;
     struct ids ids;
     size_t source;
-    bool begins, ends; /* its document */
+    bool ends;   /* its document */
+    bool prompt; /* what is to be learned begins behind it */
+    int flags;   /* of the tokenizer */
     int rc;
     char sentence[NAME_BYTES + 200]; /* of the failure: errors are kept by thread */
 };
@@ -207,6 +212,7 @@ struct encoder {
     struct word_cache *words; /* [n_threads]; owned */
     int n_chunks, filled;
     bool inside; /* a document, whose beginning was read */
+    bool prompt; /* its last chunk was a prompt */
     atomic_int next;
 };
 
@@ -216,9 +222,9 @@ static void encode_chunk(struct encoder *e, struct chunk *s, int thread)
     const struct texts *t = e->texts;
     const token_id end = tokenizer_eos(t->tokenizer);
     s->ids.n = 0;
-    s->rc = tokenizer_encode_much(
-        t->tokenizer, &e->words[thread], &s->ids, buf_text(&s->text), s->text.n,
-        (s->begins ? ENCODE_TEXT : ENCODE_PART) | (t->special ? ENCODE_SPECIAL : ENCODE_TEXT));
+    s->rc =
+        tokenizer_encode_much(t->tokenizer, &e->words[thread], &s->ids, buf_text(&s->text),
+                              s->text.n, s->flags | (t->special ? ENCODE_SPECIAL : ENCODE_TEXT));
     if (s->rc != 0)
         snprintf(s->sentence, sizeof s->sentence, "%s", err_text());
     else if (t->special && s->ends && s->ids.n > 0 && s->ids.data[s->ids.n - 1] == end)
@@ -242,7 +248,9 @@ static int encode_round(struct encoder *e)
         rc = text_reader_next(&e->reader, &s->text, &s->ends, &s->source);
         if (rc == 0 && s->source == e->texts->n)
             break;
-        s->begins = !e->inside;
+        /* A prompt is encoded by itself, as where the model is given it. */
+        s->flags = !e->inside ? ENCODE_TEXT : e->prompt ? ENCODE_GOES_ON : ENCODE_PART;
+        s->prompt = e->prompt = e->reader.prompt;
         e->inside = !s->ends && (e->inside || s->text.n > 0);
     }
     if (rc != 0)
@@ -258,6 +266,8 @@ static int encode_round(struct encoder *e)
                            file_show(shown, sizeof shown, e->texts->list[s->source].path),
                            s->sentence);
         rc = token_writer_add(&e->writer, s->ids.data, s->ids.n);
+        if (rc == 0 && s->prompt)
+            rc = token_writer_cut(&e->writer);
         if (rc == 0 && s->ends && end != TOKEN_NONE)
             rc = token_writer_add(&e->writer, &end, 1);
         if (rc == 0 && s->ends)
@@ -325,6 +335,7 @@ static int encode_texts(char sum[SHA256_HEX], const char *prefix, const struct t
     e.chunks = mem_array((size_t)e.n_chunks, sizeof *e.chunks);
     text_reader_init(&e.reader, t->list, t->n, t->separator);
     e.reader.special = t->special ? t->tokenizer : NULL;
+    e.reader.pairs = true;
     int rc = e.chunks == NULL || e.words == NULL ? ERR_NOMEM : 0;
     if (rc == 0 && (rc = token_writer_open(&e.writer, prefix, tokenizer_size(t->tokenizer))) == 0 &&
         (rc = encode_rounds(&e)) == 0)
@@ -372,6 +383,7 @@ static int open_set(struct token_file *out, const char *prefix, const struct tex
         rc = token_file_open(out, TOKENS_MEGATRON, prefix, TOKEN_NONE, NULL);
     if (rc != 0)
         return rc;
+    out->prompts = out->seconds != NULL;
     memcpy(out->sum, sum, sizeof out->sum);
     out->n_texts = t->n;
     out->json_lines = true;

@@ -343,8 +343,9 @@ static const char *kind_of_value(const json_t *value)
 }
 
 /* What an object has, of texts their names: ", it has a, b; `:data prepare ...` takes one"; else of
- * all what they are. given: the field was named, so what takes one is known. */
-static void name_fields(char *out, size_t size, const json_t *value, bool given)
+ * all what they are. given: the field was named, so what takes one is known. pairs: texts by two
+ * other names would do. */
+static void name_fields(char *out, size_t size, const json_t *value, bool given, bool pairs)
 {
     const char *name;
     json_t *field;
@@ -361,7 +362,10 @@ static void name_fields(char *out, size_t size, const json_t *value, bool given)
             n += (size_t)snprintf(out + n, size - n, " (%s)", kind_of_value(field));
     }
     if (n_texts > 0 && n < size && !given)
-        snprintf(out + n, size - n, "; `:data prepare FILE NEW.jsonl field=NAME` takes one");
+        n += (size_t)snprintf(out + n, size - n,
+                              "; `:data prepare FILE NEW.jsonl field=NAME` takes one");
+    if (n_texts > 1 && n < size && pairs)
+        snprintf(out + n, size - n, "; two are learned where they are prompt and completion");
 }
 
 /* Beside a line that is none, a list of all objects, or an object over several lines. */
@@ -377,7 +381,7 @@ static int refuse_json(const struct text_reader *r, const json_t *value, const c
                        list ? "'.[]'" : ".");
     if (value == NULL)
         return err_last();
-    name_fields(fields, sizeof fields, value, strcmp(r->field, "text") != 0);
+    name_fields(fields, sizeof fields, value, strcmp(r->field, "text") != 0, r->pairs);
     if (field != NULL)
         snprintf(is, sizeof is, ", not %s", kind_of_value(field));
     const bool alone = field != NULL && json_object_size(value) == 1;
@@ -385,15 +389,35 @@ static int refuse_json(const struct text_reader *r, const json_t *value, const c
                    file_quote(r->field), is, alone ? "" : fields);
 }
 
+/* Of an object without the field: its prompt goes to out, its completion is kept. *text: what is
+ * to be added to out. */
+static int keep_completion(struct text_reader *r, const json_t **text, const json_t *value)
+{
+    const json_t *prompt = json_object_get(value, "prompt"),
+                 *completion = json_object_get(value, "completion");
+    const bool pair = r->pairs && json_is_string(prompt) && json_is_string(completion);
+    if (!pair)
+        return ERR_FORMAT;
+    *text = json_string_length(prompt) > 0 ? prompt : completion;
+    if (*text == completion)
+        return 0;
+    r->record.n = r->given = 0;
+    r->prompt = true;
+    return buf_add(&r->record, json_string_value(completion), json_string_length(completion));
+}
+
 static int add_json_text(struct text_reader *r, struct buf *out, const char *line, size_t n)
 {
-    json_t *value = NULL, *text = NULL;
+    json_t *value = NULL;
+    const json_t *text = NULL;
     bool got, replaced;
     int rc = json_line_text(out, &got, line, n, r->field);
     if (rc != 0 || got)
         return rc;
     rc = json_read_any_line(&value, line, n, &replaced);
-    if (rc == ERR_FORMAT || (rc == 0 && !json_is_string(text = json_object_get(value, r->field))))
+    if (rc == 0 && !json_is_string(text = json_object_get(value, r->field)))
+        rc = keep_completion(r, &text, value);
+    if (rc == ERR_FORMAT)
         rc = refuse_json(r, value, line, n);
     if (rc == 0 && replaced && r->n_replaced++ == 0)
         snprintf(r->replaced, sizeof r->replaced, "%s line %" PRIu64, r->stream.name, r->line);
@@ -449,7 +473,7 @@ static void keep_record(struct text_reader *r, struct buf *out)
 /* A part of it; the last one has what is left where that cannot be cut. */
 static int give_record(struct text_reader *r, struct buf *out, bool *ends)
 {
-    const char *text = r->record.data + r->given;
+    const char *text = buf_text(&r->record) + r->given;
     const size_t left = r->record.n - r->given;
     size_t part = left > 2 * (size_t)CHUNK_BYTES ? find_cut(r, text, CHUNK_BYTES, left) : left;
     part = part == 0 ? left : part;
@@ -469,8 +493,9 @@ int text_reader_next(struct text_reader *r, struct buf *out, bool *ends, size_t 
         *source = r->at;
         if (r->at == r->n)
             return 0;
-        if (r->record.n > r->given) {
+        if (r->prompt || r->record.n > r->given) {
             out->n = 0;
+            r->prompt = false;
             return give_record(r, out, ends);
         }
         bool got = false, skip = false;
@@ -486,7 +511,9 @@ int text_reader_next(struct text_reader *r, struct buf *out, bool *ends, size_t 
                                                      : next_text(r, out, ends, &got);
         const bool line =
             r->splitter != NULL ? !r->splitter->whole : r->stream.kind == DATA_JSON_LINES;
-        if (rc == 0 && got && line && out->n > 2 * (size_t)CHUNK_BYTES) {
+        if (r->prompt)
+            *ends = false;
+        else if (rc == 0 && got && line && out->n > 2 * (size_t)CHUNK_BYTES) {
             keep_record(r, out);
             continue;
         }

@@ -37,6 +37,9 @@ struct text_reader {
     size_t n, at;                   /* at: the file in progress */
     const char *separator;          /* borrowed; "" cuts no file */
     const char *field;              /* of JSON's objects; borrowed */
+    /* An object that has the texts prompt and completion instead is a document as well: a chunk of
+     * the prompt, then those of the completion. */
+    bool pairs;
     /* Its special tokens are read as such: no chunk ends in one, or with one. NULL: they are text.
      * Borrowed. */
     const struct tokenizer *special;
@@ -57,6 +60,7 @@ struct text_reader {
     struct buf raw;     /* UTF-16: the bytes that were read last */
     struct buf record;  /* a long document of a line or record, given up to `given` */
     size_t given;
+    bool prompt;              /* the chunk given last is a prompt, and `record` its completion */
     uint64_t done;            /* bytes of the files before this one */
     uint64_t line;            /* of JSON, from 1 */
     bool inside;              /* a document that has given a chunk is not at its end */

@@ -126,6 +126,7 @@ static int open_megatron(struct token_file *f, const char *path)
     f->n_tokens = m.n_tokens;
     f->n_documents = m.n_documents;
     f->documents = m.documents;
+    f->seconds = m.seconds;
     return rc;
 }
 
@@ -193,6 +194,7 @@ void token_file_close(struct token_file *f)
         return;
     file_close(&f->file);
     mem_free(f->documents);
+    mem_free(f->seconds);
     *f = (struct token_file){.file.fd = -1};
 }
 

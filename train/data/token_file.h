@@ -32,6 +32,9 @@ struct token_file {
     int width;        /* bytes of an id: 1, 2, 4, 8; below 0 where they are signed */
     uint64_t n_tokens, n_documents;
     uint64_t *documents; /* [n_documents + 1], where each begins; owned */
+    uint64_t *seconds;   /* of Megatron's: as there (megatron.h), or NULL; owned */
+    bool prompts; /* what a document has before its second sequence is a prompt, not to be learned
+                   */
     token_id end; /* the end-of-text token that separates documents in a file without their bounds;
                      TOKEN_NONE: not known, or not needed */
     size_t n_texts;  /* text files it was encoded from; 0: it was given as tokens */

@@ -1,7 +1,7 @@
 /*
  * The index has three lists: sizes, offsets, document bounds. Sizes are written as they come, and
- * the other two at the end, from the sizes read back. A document is one sequence, unless it has
- * more ids than a size can count.
+ * the other two at the end, from the sizes read back. A document is one sequence, unless it is cut
+ * or has more ids than a size can count.
  */
 #include "train/data/token_writer.h"
 
@@ -47,6 +47,16 @@ static int end_sequence(struct token_writer *w)
     return file_write(&w->idx, &size, sizeof size);
 }
 
+int token_writer_cut(struct token_writer *w)
+{
+    const uint64_t number = w->sequences;
+    if (w->open == 0)
+        return 0;
+    w->goes_on = true;
+    int rc = buf_add(&w->inner, &number, sizeof number);
+    return rc == 0 ? end_sequence(w) : rc;
+}
+
 int token_ids_write(struct file_writer *f, int width, const token_id *ids, size_t n)
 {
     uint16_t block[IDS_AT_ONCE];
@@ -67,11 +77,8 @@ int token_writer_add(struct token_writer *w, const token_id *ids, size_t n)
 {
     int rc = 0;
     while (n > 0 && rc == 0) {
-        if (w->open == INT32_MAX) {
-            rc = buf_add(&w->inner, &w->sequences, sizeof w->sequences);
-            if (rc == 0)
-                rc = end_sequence(w);
-        }
+        if (w->open == INT32_MAX)
+            rc = token_writer_cut(w);
         size_t room = INT32_MAX - (size_t)w->open, part = n < room ? n : room;
         if (rc == 0)
             rc = token_ids_write(&w->bin, w->width, ids, part);
@@ -85,7 +92,9 @@ int token_writer_add(struct token_writer *w, const token_id *ids, size_t n)
 
 int token_writer_end(struct token_writer *w)
 {
-    return w->open == 0 ? 0 : end_sequence(w);
+    const bool goes_on = w->goes_on;
+    w->goes_on = false;
+    return w->open == 0 && !goes_on ? 0 : end_sequence(w);
 }
 
 /* Where each sequence begins, from the sizes. */

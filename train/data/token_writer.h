@@ -3,7 +3,7 @@
 /*
  * Writes a Megatron data set: ids to PREFIX.bin as they come, which takes its place after
  * PREFIX.idx, so that a set with a .bin is complete. Memory does not grow with the number of
- * documents.
+ * documents, but by 8 bytes for each that is cut.
  */
 #include "model/base/file.h"
 #include "model/config.h"
@@ -19,11 +19,14 @@ struct token_writer {
     uint64_t n_tokens;  /* written */
     uint64_t sequences; /* ended */
     uint64_t open;      /* ids of the sequence in progress */
+    bool goes_on;       /* it is not the first of its document */
 };
 /* Ids are below n_ids. The commit replaces an existing set; if it fails, there is no complete set.
  * ERR_IO, ERR_NOMEM. */
 int token_writer_open(struct token_writer *w, const char *prefix, int n_ids);
 int token_writer_add(struct token_writer *w, const token_id *ids, size_t n);
+/* End the sequence, but not its document, which has at least one more, empty or not. */
+int token_writer_cut(struct token_writer *w);
 /* End the document; one without ids is left out. */
 int token_writer_end(struct token_writer *w);
 int token_writer_commit(struct token_writer *w);

@@ -35,7 +35,7 @@ static const struct eval table[] = {
  .help = "loss, loss per byte and accuracy on any text",
  .reads = "plain text\tdocuments end at <|endoftext|> or with the file\n"
           "JSON lines\tone document a line\n"
-          "  text\tthe document\n"
+          "  text\tthe document; or prompt and completion\n"
           "token files\tas `train` reads them: .bin, .tfrecord, .pkl, .npy\n"
           "folder, *.txt\tall of its files, or all that match, by name"},
 {.name = "choice", .argument = "FILE", .options = "limit json", .settings = "detokenize", .run = eval_choice,

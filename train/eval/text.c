@@ -36,16 +36,26 @@ int eval_open_text(struct dataset *d, const struct evaluation *ev)
     return rc;
 }
 
-/* The ids of the windows to score. */
-static int read_ids(token_id **out, const struct dataset *d, const struct windows *w,
-                    const struct evaluation *ev)
+static void omit(void *omitted, size_t i)
+{
+    ((bool *)omitted)[i] = true;
+}
+
+/* The ids of the windows to score, and which of them do not count; *omitted NULL: all do. */
+static int read_ids(token_id **out, bool **omitted, const struct dataset *d,
+                    const struct windows *w, const struct evaluation *ev)
 {
     size_t n = eval_limited(ev, windows_count(w));
     uint64_t most = (uint64_t)w->length + 1 + (n > 0 ? (n - 1) * (uint64_t)w->step : 0);
     if (most > d->n_tokens)
         most = d->n_tokens;
     *out = mem_array(most, sizeof **out);
-    return *out == NULL ? ERR_NOMEM : dataset_read(d, *out, 0, most);
+    if (d->completions != NULL)
+        *omitted = mem_array(most, sizeof **omitted);
+    if (*out == NULL || (d->completions != NULL && *omitted == NULL))
+        return ERR_NOMEM;
+    dataset_prompts(d, 0, most, omit, *omitted);
+    return dataset_read(d, *out, 0, most);
 }
 
 /* The window is no longer than the text. */
@@ -67,6 +77,7 @@ int eval_dataset(struct evaluation *ev, const struct dataset *d)
     struct windows w = choose_windows(d, &ev->config);
     struct passage *list = NULL;
     token_id *ids = NULL;
+    bool *omitted = NULL;
     size_t n = 0;
     char shown[256];
     if (d->n_tokens < 2)
@@ -75,20 +86,26 @@ int eval_dataset(struct evaluation *ev, const struct dataset *d)
                        d->n_tokens == 1 ? "" : "s");
     int rc = windows_check(&w, "last_n");
     if (rc == 0)
-        rc = read_ids(&ids, d, &w, ev);
+        rc = read_ids(&ids, &omitted, d, &w, ev);
     if (rc == 0)
         rc = windows_cut(&list, &n, &w, ids, ev);
     ev->config.seq_length = w.length;
     ev->config.last_n = w.step;
     if (rc == 0) {
-        struct token_sums sums = {.list = list, .tokenizer = ev->engine->model->tokenizer};
+        struct token_sums sums = {.list = list,
+                                  .tokenizer = ev->engine->model->tokenizer,
+                                  .omitted = omitted,
+                                  .ids = ids};
         snprintf(r->definition, sizeof r->definition,
                  "windows of %d, stride %d, the last %d target%s of each, over %llu tokens in %llu "
-                 "document%s%s",
+                 "document%s%s%s",
                  w.length, w.step, w.step, w.step == 1 ? "" : "s", (unsigned long long)d->n_tokens,
                  (unsigned long long)d->n_documents, d->n_documents == 1 ? "" : "s",
+                 omitted == NULL ? "" : ", of which the completions alone count",
                  eval_special_words(ev));
         rc = eval_score(ev, list, n, token_sums_take, &sums);
+        if (rc == 0 && omitted != NULL)
+            r->targets = sums.loss.n;
         if (rc == 0) {
             token_sums_add_loss(&sums, r, INFINITY);
             token_sums_add_bytes(&sums, r);
@@ -97,6 +114,7 @@ int eval_dataset(struct evaluation *ev, const struct dataset *d)
     }
     mem_free(list);
     mem_free(ids);
+    mem_free(omitted);
     return rc;
 }
 

@@ -10,6 +10,8 @@ void token_sums_take(void *sums, size_t i, const struct score *scores)
     const struct passage *p = &s->list[i];
     for (size_t k = p->first; k < p->n; k++, scores++) {
         size_t bytes = 0;
+        if (s->omitted != NULL && s->omitted[p->ids + k - s->ids])
+            continue;
         eval_mean_add(&s->loss, -scores->logprob);
         eval_mean_add(&s->top_1, scores->best == p->ids[k]);
         eval_mean_add(&s->top_10, scores->above < TOP);

@@ -9,6 +9,10 @@
 struct token_sums {
     const struct passage *list;
     const struct tokenizer *tokenizer; /* NULL: no bytes */
+    /* Targets that do not count: those of the ids of which omitted [i] is set, i from `ids` on.
+     * NULL: all count. */
+    const bool *omitted;
+    const token_id *ids;
     struct eval_mean loss, top_1, top_10;
     uint64_t bytes; /* of the targets' texts; special tokens have none */
 };

@@ -22,7 +22,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Settings of which one leaves another nothing to do. */
+/* Settings of which one leaves another nothing to do, and data of which not all counts. */
 static void note_idle(const struct run *r)
 {
     const struct run_config *c = &r->config;
@@ -39,6 +39,11 @@ static void note_idle(const struct run *r)
                       "the decay starts at step %" PRId64 " (decay_start) and ends at step %" PRId64
                       " (decay_steps): the rate falls there at once",
                       start, s->decay_steps);
+    if (r->train.n_prompt > 0)
+        progress_note(r->events.progress,
+                      "the loss counts completions alone: %" PRIu64 " of %" PRIu64
+                      " tokens are of prompts (completion_only_loss=off counts these too)",
+                      r->train.n_prompt, r->train.n_tokens);
 }
 
 static int find_data(struct run *r)

@@ -219,6 +219,14 @@ static int take_phased(struct run *r)
     return rc;
 }
 
+/* Tokens of the step: those of prompts have no targets, but are read all the same. */
+static int64_t step_tokens(const struct run *r)
+{
+    const struct training_section *t = &r->config.training;
+    return r->train.n_prompt == 0 ? r->sum.n_targets
+                                  : (int64_t)t->global_batch_size * t->sequence_length;
+}
+
 /* For the next line. A skipped step's loss is no part of the mean. */
 static void tally_step(struct run *r, bool good)
 {
@@ -226,7 +234,7 @@ static void tally_step(struct run *r, bool good)
     if (good)
         add_result(&t->sum, &r->sum);
     t->steps++;
-    t->tokens += r->sum.n_targets;
+    t->tokens += step_tokens(r);
     t->windows += r->config.training.global_batch_size;
 }
 
@@ -291,7 +299,7 @@ static void finish_step(struct run *r)
     count_bad_step(r, fault, bad, loss);
     p->step++;
     p->windows += (uint64_t)r->config.training.global_batch_size;
-    p->tokens += (uint64_t)r->sum.n_targets;
+    p->tokens += (uint64_t)step_tokens(r);
     r->micro = 0;
     if (r->collects_activation_stats)
         run_shares_gather_stats(r);

@@ -21,7 +21,8 @@ struct trainer_state {
     int64_t step;             /* steps taken, those skipped among them */
     int64_t skipped;          /* of these */
     int64_t bad_in_a_row;     /* the last ones, but for overflows */
-    uint64_t windows, tokens; /* given out by the data set; targets among them */
+    uint64_t windows, tokens; /* given out by the data set; targets among them, and
+                                 prompts */
     double hours;             /* of training */
     double rate, grad_norm;   /* of the last step; NaN: not known */
     struct loss_scale scale;

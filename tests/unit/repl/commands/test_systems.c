@@ -184,7 +184,7 @@ static void every_setting_is_accounted_for(void **state)
 {
     (void)state;
     static const char own[] =
-        " data.document_separator data.special data.generated_tokens "
+        " data.document_separator data.special data.completion_only_loss data.generated_tokens "
         "training.budget_hours training.embd_pdrop training.resid_pdrop "
         "training.max_bad_steps training.spike_z execution.matrices execution.elastic "
         "execution.memory checkpoint.min_part_mb "

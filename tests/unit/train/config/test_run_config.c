@@ -758,7 +758,7 @@ static void narrow_columns_align(void **state)
         broken += strncmp(row, "                      ", 22) == 0 && row[22] != ' ';
     }
     assert_int_equal(aligned, run_table.n);
-    assert_int_equal(broken, 5);
+    assert_int_equal(broken, 6);
     assert_non_null(strstr(buf_text(&shown), "\n  gradient_accumulation\n          "));
     buf_release(&shown);
 }

@@ -1,8 +1,7 @@
 /*
  * The scheduler pulls lines as it has room and pushes answers in the order of the lines:
  *
- *   fd --> pending --batch_input_next--> request --next_request--> scheduler --finish_request-->
- * output
+ *   fd -> pending -batch_input_next-> request -next_request-> scheduler -finish_request-> output
  *
  * A request lives from next_request to finish_request, in a list in the order of lines whose first
  * is the next to finish. A line that is wrong goes through it too, with its sentence, so that it

@@ -2,9 +2,10 @@
  * A stand-in for Apache Arrow's parquet-glib: the functions that train/data/parquet.c asks for,
  * over a text file in place of Parquet. After "PAR1" come lines:
  *
- *   columns ID TEXT     the names; the first counts as `nested N` columns of the file, 1 unless
- * said group               a row group begins 1<TAB>One day.      a row; \N is null, \n a line
- * break
+ *   columns ID TEXT     the names
+ *   nested N            the first counts as so many columns of the file, else 1
+ *   group               a row group begins
+ *   1<TAB>One day.      a row; \N is null, \n a line break
  *
  * The column n3 has numbers. When a reader goes, the file that ARROW_LOG names gets what was alive.
  */

@@ -53,8 +53,9 @@ struct token_file {
 /*
  * path       PREFIX, PREFIX.bin or PREFIX.idx for Megatron, else the file
  * separator  the token that ends a pickled document, where it does not end with it; TOKEN_NONE:
- * none returns    0, ERR_MISSING, ERR_IO, ERR_FORMAT (naming file and both numbers),
- * ERR_UNSUPPORTED, ERR_RANGE, ERR_NOMEM, ERR_INTERRUPTED; f is then closed
+ *            none
+ * returns    0, ERR_MISSING, ERR_IO, ERR_FORMAT (naming file and both numbers), ERR_UNSUPPORTED,
+ *            ERR_RANGE, ERR_NOMEM, ERR_INTERRUPTED; f is then closed
  */
 int token_file_open(struct token_file *f, enum token_format format, const char *path,
                     token_id separator, const struct progress *p);

@@ -43,9 +43,9 @@ void divergence_release(struct divergence *d);
  *
  * mean        of the sample, divided by n - 1
  * percentile  Woodruff's ("Confidence intervals for medians and other position measures", JASA 47,
- *             1952): half the distance of the percentiles at p - s and p + s, s = sqrt(p (1 - p) /
- * n) being the standard error of the part of the targets below; none where one of these is beyond 0
- * or 1
+ *             1952): half the distance of the percentiles at p - s and p + s, where
+ *             s = sqrt(p (1 - p) / n) is the standard error of the part of the targets below; none
+ *             where one of these is beyond 0 or 1
  *
  * A perplexity exp(loss) has the error exp(loss) times the loss's, by the delta method (Oehlert,
  * "A note on the delta method", The American Statistician 46, 1992).

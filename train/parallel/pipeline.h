@@ -4,9 +4,9 @@
  * The order in which the stages of a pipeline do their work. Stage 0 has the embedding, the head
  * and perhaps layers, the others the layers behind; so a micro-batch goes round:
  *
- *   stage 0   forward --.                          .--> head --.                         .-->
- * backward stage 1             '--> forward --.           |           |           .--> backward --'
- *   stage 2                            '--> forward'           '--> backward
+ *   stage 0   forward -.                         .-> head -.                           .-> backward
+ *   stage 1            '-> forward -.            |         |             .-> backward -'
+ *   stage 2                         '-> forward -'         '-> backward -'
  *
  * Each stage begins no more micro-batches than it takes to keep those behind it busy, and then does
  * one forward, one backward. Which of them comes when is found once, by a clock that counts what

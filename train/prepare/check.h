@@ -16,8 +16,8 @@
  * t        needed for texts
  * n_vocab  every id is below it; 0: any
  * returns  0: all is well. ERR_MISMATCH: a file of a list is missing or of another length, an
- *          index is not that of its records, a document is not its text. ERR_RANGE: an id is not of
- * the vocabulary. ERR_FORMAT, ERR_MISSING, ERR_IO, ERR_INTERRUPTED.
+ *          index is not that of its records, a document is not its text. ERR_RANGE: an id is not
+ *          of the vocabulary. ERR_FORMAT, ERR_MISSING, ERR_IO, ERR_INTERRUPTED.
  */
 int check_run(struct check_report *r, const char *path, const char *texts,
               const struct prepare_config *as, const struct tokenizer *t, int n_vocab,

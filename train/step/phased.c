@@ -3,8 +3,8 @@
  * into memory, and the team computes. Between two units nothing is in memory that is not in its
  * array, so that a step may stop there: it leaves what it has entered, and enters it again.
  *
- *   stage    0: embedding | 1 .. L: layers | L + 1: loss | L + 2 .. 2 L + 1: layers back |
- * embedding
+ *   stage    0: embedding | 1 .. L: layers | L + 1: loss |
+ *            L + 2 .. 2 L + 1: layers back | 2 L + 2: embedding back
  */
 #include "train/step/phased.h"
 

@@ -5,8 +5,8 @@
  * (https://huggingface.co/docs/hub/local-cache):
  *
  *     models--openai-community--gpt2/
- *         refs/main                        the commit that the branch was, when it was last asked
- * for blobs/HASH                       bytes, by the ETag that the Hub has for them
+ *         refs/main                        the commit of the branch when it was last asked for
+ *         blobs/HASH                       bytes, by the ETag that the Hub has for them
  *         blobs/HASH.incomplete            a part of those
  *         snapshots/COMMIT/config.json     a link to ../../blobs/HASH
  *         .no_exist/COMMIT/vocab.json      a file that the commit does not have

@@ -5,10 +5,10 @@
  * all tensors of one type in the order of schema.h, but each tensor of all layers together:
  *
  *   int32    0 magic 20240326   1 version        2 n_positions   3 vocab_size
- *            4 n_layer          5 n_head         6 n_embd        7 padded vocabulary, not in
- * version 1 version  1, 3 fp32          5 bf16 tensors  wte [padded,C] | wpe | ln_1.weight of all
- * layers | ln_1.bias of all layers | ... | ln_f.weight | ln_f.bias              matrices [out,in];
- * the head is wte
+ *            4 n_layer          5 n_head         6 n_embd        7 padded vocabulary, from 3 on
+ *   version  1, 3 fp32          5 bf16
+ *   tensors  wte [padded,C] | wpe | ln_1.weight of all layers | ln_1.bias of all layers | ... |
+ *            ln_f.weight | ln_f.bias;  matrices [out,in]; the head is wte
  */
 #include "model/base/file.h"
 #include "model/params.h"

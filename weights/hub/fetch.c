@@ -41,11 +41,11 @@ static char *file_url(const struct fetch *f, const char *file)
     const char *revision = f->commit[0] != '\0' ? f->commit : f->name->revision;
     int rc = buf_printf(&url, "%s/%s/resolve/", f->session->endpoint, f->name->id);
     if (rc == 0)
-        rc = url_quote(&url, revision, "");
+        rc = url_quote(&url, revision);
     if (rc == 0)
         rc = buf_char(&url, '/');
     if (rc == 0)
-        rc = url_quote(&url, file, "");
+        rc = url_quote(&url, file);
     char *text = rc == 0 ? mem_strdup(buf_text(&url)) : NULL;
     buf_release(&url);
     return text;

@@ -85,7 +85,7 @@ int hub_gguf_list(struct hub_file_list *l, const struct hub_name *n, const char 
     *l = (struct hub_file_list){0};
     int rc = buf_printf(&url, "%s/api/models/%s/revision/", s->endpoint, n->id);
     if (rc == 0)
-        rc = url_quote(&url, commit[0] != '\0' ? commit : n->revision, "");
+        rc = url_quote(&url, commit[0] != '\0' ? commit : n->revision);
     if (rc == 0) {
         rc = hub_session_ask(s, &reply, buf_text(&url), &q);
         if (rc == 0 && reply.head.status == 200)

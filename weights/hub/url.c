@@ -120,15 +120,14 @@ int url_join(struct buf *out, const char *base, const char *location)
                : err_set(ERR_FORMAT, "%s is not an http or https address", file_quote(location));
 }
 
-int url_quote(struct buf *out, const char *text, const char *keeps)
+int url_quote(struct buf *out, const char *text)
 {
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
     int rc = 0;
     for (const char *p = text; *p != '\0' && rc == 0; p++)
-        rc = strchr(plain, *p) != NULL || strchr(keeps, *p) != NULL
-                 ? buf_char(out, *p)
-                 : buf_printf(out, "%%%02X", (unsigned)(unsigned char)*p);
+        rc = strchr(plain, *p) != NULL ? buf_char(out, *p)
+                                       : buf_printf(out, "%%%02X", (unsigned)(unsigned char)*p);
     return rc;
 }
 

@@ -12,8 +12,8 @@ bool url_is_https(const char *url);
 /* What `location` means in an answer from `base`, appended to out. ERR_FORMAT: no http or https
  * address. */
 int url_join(struct buf *out, const char *base, const char *location);
-/* Append text with all but letters, digits and -._~ as %XX; keeps: others that stay. */
-int url_quote(struct buf *out, const char *text, const char *keeps);
+/* Append text with all but letters, digits and -._~ as %XX. */
+int url_quote(struct buf *out, const char *text);
 /* "huggingface.co", "127.0.0.1:8000" for messages; out. */
 const char *url_host(char out[80], const char *url);
 

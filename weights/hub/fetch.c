@@ -286,14 +286,13 @@ static int fetch_tokenizer(struct fetch *f)
     return rc;
 }
 
+/* Of an index that was fetched. */
 static int add_shards(struct fetch *f, const char *index)
 {
     struct hub_file_list shards;
-    bool found;
-    int rc = fetch_file(&found, f, index);
-    if (rc != 0 || (rc = hub_index_files(&shards, &f->repository, f->commit, index)) != 0)
-        return rc;
+    int rc = hub_index_files(&shards, &f->repository, f->commit, index);
     for (int i = 0; i < shards.n && rc == 0; i++) {
+        bool found;
         rc = add_wanted(f, &found, shards.names[i]);
         if (rc == 0 && !found)
             rc = err_set(ERR_MISSING, "%s has no %s, which its index names", f->name->id,

@@ -74,8 +74,8 @@ static int read_beside(struct checkpoint *k)
     return rc;
 }
 
-static int note_extra_tensors(const struct state *st, const struct naming *n,
-                              const struct progress *p)
+static void note_extra_tensors(const struct state *st, const struct naming *n,
+                               const struct progress *p)
 {
     size_t extra = 0;
     const char *first = NULL;
@@ -94,7 +94,6 @@ static int note_extra_tensors(const struct state *st, const struct naming *n,
         progress_note(p, "%zu tensor%s no part of a %s model and left out: %s%s", extra,
                       extra == 1 ? " is" : "s are", n->title, file_show(shown, sizeof shown, first),
                       extra == 1 ? "" : ", ...");
-    return 0;
 }
 
 static int read_weights(struct source *s, struct state *st, const struct foreign_kind *kind,
@@ -112,9 +111,10 @@ static int read_weights(struct source *s, struct state *st, const struct foreign
         rc = params_describe(&s->table, &s->config);
     if (rc == 0)
         rc = stored_open(&st->stored, s, &st->k.files, &n);
-    if (rc == 0)
-        rc = note_extra_tensors(st, &n, p);
-    return rc == 0 ? 0 : file_wrap(st->k.files.paths[0]);
+    if (rc != 0)
+        return file_wrap(st->k.files.paths[0]);
+    note_extra_tensors(st, &n, p);
+    return 0;
 }
 
 /* ---- the source ---- */

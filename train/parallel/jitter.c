@@ -61,15 +61,12 @@ static void scale_by_mean(double *seconds)
 static double compare_pieces(struct work *w)
 {
     double *own = w->seconds, *others = own + PIECES, later = 0;
-    struct transfer x[2] = {0};
     for (w->products = 1; w->products < 1 << 16 && time_piece(w) < PIECE_S;)
         w->products *= 2;
     for (int i = 0; i < PIECES; i++)
         own[i] = time_piece(w);
     scale_by_mean(own);
-    world_send(1 - world_rank(), TAG_GATHER, own, PIECES * sizeof *own, &x[0]);
-    world_receive(1 - world_rank(), TAG_GATHER, others, PIECES * sizeof *others, &x[1]);
-    world_wait(x, 2);
+    world_swap(1 - world_rank(), own, others, PIECES * sizeof *own);
     for (int i = 0; i < PIECES; i++)
         later += fmax(own[i], others[i]) - 1;
     return later / PIECES;
@@ -86,10 +83,7 @@ double jitter_measure(void)
     /* Both have to say so, or one would wait. */
     bool here = w.a != NULL && w.b != NULL && w.c != NULL && w.scratch != NULL && w.seconds != NULL,
          there;
-    struct transfer x[2] = {0};
-    world_send(1 - world_rank(), TAG_GATHER, &here, sizeof here, &x[0]);
-    world_receive(1 - world_rank(), TAG_GATHER, &there, sizeof there, &x[1]);
-    world_wait(x, 2);
+    world_swap(1 - world_rank(), &here, &there, sizeof here);
     const double found = here && there ? compare_pieces(&w) : -1;
     mem_free(w.seconds);
     mem_unmap(w.scratch, scratch);

@@ -44,12 +44,8 @@ static double time_both_ways(const char *own, char *others)
     double seconds[TRIES];
     for (int i = 0; i < TRIES; i++) {
         const double begun = clock_s();
-        for (size_t at = 0; at < LARGE; at += PART) {
-            struct transfer x[2] = {0};
-            world_send(other, TAG_GATHER, own + at, PART, &x[0]);
-            world_receive(other, TAG_GATHER, others + at, PART, &x[1]);
-            world_wait(x, 2);
-        }
+        for (size_t at = 0; at < LARGE; at += PART)
+            world_swap(other, own + at, others + at, PART);
         seconds[i] = clock_s() - begun;
     }
     qsort(seconds, TRIES, sizeof *seconds, ascending);
@@ -65,10 +61,7 @@ struct link_speed link_measure(void)
         memset(data, 1, 2 * LARGE); /* memory of its own for each page */
     /* Both have to say so, or one would wait. */
     bool here = data != NULL, there;
-    struct transfer x[2] = {0};
-    world_send(1 - world_rank(), TAG_GATHER, &here, sizeof here, &x[0]);
-    world_receive(1 - world_rank(), TAG_GATHER, &there, sizeof there, &x[1]);
-    world_wait(x, 2);
+    world_swap(1 - world_rank(), &here, &there, sizeof here);
     if (here && there)
         out.bytes_s = LARGE / fmax(time_both_ways(data, data + LARGE), 1e-9);
     mem_unmap(data, 2 * LARGE);

@@ -270,6 +270,14 @@ void world_receive_whole(int from, enum world_tag tag, void *data, size_t n)
     }
 }
 
+void world_swap(int other, const void *own, void *theirs, size_t n)
+{
+    struct transfer x[2] = {0};
+    world_send(other, TAG_GATHER, own, n, &x[0]);
+    world_receive(other, TAG_GATHER, theirs, n, &x[1]);
+    world_wait(x, 2);
+}
+
 /* Down a binary tree whose root is `from`. */
 void world_broadcast(void *data, size_t n, int from)
 {

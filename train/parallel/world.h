@@ -65,6 +65,10 @@ bool world_arrived(int from, enum world_tag tag);
 void world_send_whole(int to, enum world_tag tag, const void *data, size_t n);
 void world_receive_whole(int from, enum world_tag tag, void *data, size_t n);
 
+/* The n bytes of this rank to another, below 2^30, and as many from there, both ways at once; by
+ * these two. */
+void world_swap(int other, const void *own, void *theirs, size_t n);
+
 /* The bytes of `from` to all. */
 void world_broadcast(void *data, size_t n, int from);
 /* The n bytes of each rank, one after another, to rank 0: all [size][n], which others leave NULL.

@@ -34,17 +34,21 @@ size_t shard_exchange_bytes(void)
 int shard_exchange_new(struct shard_exchange **out, const struct rank_group *g,
                        const struct config *whole, const struct spans *slices, enum dtype dtype)
 {
-    struct shard_exchange *x = *out = mem_alloc(sizeof *x);
+    struct shard_exchange *x = mem_alloc(sizeof *x);
     const size_t n = (size_t)g->size;
+    *out = NULL;
     if (x == NULL)
         return ERR_NOMEM;
     *x = (struct shard_exchange){.group = *g, .whole = *whole, .each = dtype_bytes(dtype)};
     x->slices = mem_array(n, sizeof *x->slices);
     x->out = mem_alloc(PART_BYTES);
     x->in = mem_alloc(PART_BYTES);
-    if (x->slices == NULL || x->out == NULL || x->in == NULL)
+    if (x->slices == NULL || x->out == NULL || x->in == NULL) {
+        shard_exchange_free(x);
         return ERR_NOMEM;
+    }
     memcpy(x->slices, slices, n * sizeof *slices);
+    *out = x;
     return 0;
 }
 

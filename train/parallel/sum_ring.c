@@ -19,17 +19,19 @@ struct sum_ring {
 
 int sum_ring_new(struct sum_ring **out, const struct rank_group *g)
 {
-    struct sum_ring *r = *out = mem_alloc(sizeof *r);
+    struct sum_ring *r = mem_alloc(sizeof *r);
+    *out = NULL;
     if (r == NULL)
         return ERR_NOMEM;
     r->group = *g;
     r->spread = mem_array(2 * (size_t)g->size, sizeof *r->spread);
     r->bounds = mem_array((size_t)g->size + 1, sizeof *r->bounds);
-    if (r->spread != NULL && r->bounds != NULL)
-        return 0;
-    sum_ring_free(r);
-    *out = NULL;
-    return ERR_NOMEM;
+    if (r->spread == NULL || r->bounds == NULL) {
+        sum_ring_free(r);
+        return ERR_NOMEM;
+    }
+    *out = r;
+    return 0;
 }
 
 void sum_ring_free(struct sum_ring *r)

@@ -16,7 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STRANGERS = 16, OTHERS = 3, BEAT = '.', BYE = 'b', MISSED = 'm' };
+enum { STRANGERS = 16, BEAT = '.', BYE = 'b', MISSED = 'm' };
+/* What is polled behind the peers. */
+enum { POLL_LISTENING = STRANGERS, POLL_WAKE, POLL_DATAGRAMS, N_POLL };
 
 /* What a rank says first. */
 struct hello {
@@ -46,7 +48,7 @@ struct heartbeat {
     struct peer *peers; /* [size]; of others than rank 0: that of rank 0 */
     struct stranger strangers[STRANGERS];
     int heard;             /* datagrams since the last beat */
-    struct pollfd *polled; /* [size + STRANGERS + OTHERS] */
+    struct pollfd *polled; /* [size + N_POLL]: peers, strangers and others */
     pthread_t thread;
     int wake[2]; /* a byte there ends the thread */
 };
@@ -84,7 +86,7 @@ static struct heartbeat *make_heartbeat(const struct heartbeat_config *c)
     for (int i = 0; i < STRANGERS; i++)
         h->strangers[i].fd = -1;
     h->peers = mem_array((size_t)c->size, sizeof *h->peers);
-    h->polled = mem_array((size_t)c->size + STRANGERS + OTHERS, sizeof *h->polled);
+    h->polled = mem_array((size_t)c->size + N_POLL, sizeof *h->polled);
     for (int i = 0; h->peers != NULL && i < c->size; i++)
         h->peers[i].fd = -1;
     if (h->peers != NULL && h->polled != NULL && pipe2(h->wake, O_CLOEXEC | O_NONBLOCK) == 0)
@@ -251,33 +253,39 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+static void fill_polled(const struct heartbeat *h, struct pollfd *peers, struct pollfd *others)
+{
+    for (int i = 0; i < h->config.size; i++)
+        peers[i].fd = h->peers[i].fd;
+    for (int i = 0; i < STRANGERS; i++)
+        others[i].fd = h->strangers[i].fd;
+    others[POLL_LISTENING].fd = h->listening;
+    others[POLL_WAKE].fd = h->wake[0];
+    others[POLL_DATAGRAMS].fd = hears_datagrams(h) ? h->datagrams : -1;
+    for (int i = 0; i < h->config.size + N_POLL; i++)
+        h->polled[i].events = POLLIN;
+}
+
 /* Whoever has something to say until the next beat; false: the thread is to end. */
 static bool listen_until(struct heartbeat *h, int64_t until)
 {
     const int size = h->config.size;
     for (int64_t left; (left = until - now_ms()) > 0;) {
-        struct pollfd *p = h->polled;
-        for (int i = 0; i < size; i++)
-            p[i] = (struct pollfd){.fd = h->peers[i].fd, .events = POLLIN};
-        for (int i = 0; i < STRANGERS; i++)
-            p[size + i] = (struct pollfd){.fd = h->strangers[i].fd, .events = POLLIN};
-        p[size + STRANGERS] = (struct pollfd){.fd = h->listening, .events = POLLIN};
-        p[size + STRANGERS + 1] = (struct pollfd){.fd = h->wake[0], .events = POLLIN};
-        p[size + STRANGERS + 2] =
-            (struct pollfd){.fd = hears_datagrams(h) ? h->datagrams : -1, .events = POLLIN};
-        if (poll(p, (nfds_t)(size + STRANGERS + OTHERS), (int)left) <= 0)
+        struct pollfd *peers = h->polled, *others = peers + size;
+        fill_polled(h, peers, others);
+        if (poll(peers, (nfds_t)(size + N_POLL), (int)left) <= 0)
             continue;
-        if (p[size + STRANGERS + 1].revents != 0)
+        if (others[POLL_WAKE].revents != 0)
             return false;
         for (int i = 0; i < size; i++)
-            if (p[i].revents != 0 && h->peers[i].fd == p[i].fd)
+            if (peers[i].revents != 0 && h->peers[i].fd == peers[i].fd)
                 hear_peer(h, i);
         for (int i = 0; i < STRANGERS; i++)
-            if (p[size + i].revents != 0)
+            if (others[i].revents != 0)
                 hear_stranger(h, &h->strangers[i]);
-        if (p[size + STRANGERS].revents != 0)
+        if (others[POLL_LISTENING].revents != 0)
             take_stranger(h);
-        if (p[size + STRANGERS + 2].revents != 0)
+        if (others[POLL_DATAGRAMS].revents != 0)
             hear_datagrams(h);
     }
     return true;

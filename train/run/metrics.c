@@ -224,10 +224,10 @@ static int append_line(struct metrics_log *l, json_t *o)
     return rc;
 }
 
-/* To both files. JSON has no infinities and no NaN: such a value is left out of it. The tag
+/* One, to both files. JSON has no infinities and no NaN: such a value is left out of it. The tag
  * is the name within a group: TensorBoard shows a group as one page. */
-static int put_scalars(struct metrics_log *l, json_t *o, const struct metrics *m, const char *group,
-                       const char *name, double x)
+static int put_scalar(struct metrics_log *l, json_t *o, const struct metrics *m, const char *group,
+                      const char *name, double x)
 {
     struct timespec now;
     if (isfinite(x))
@@ -278,7 +278,7 @@ static int put_evaluation(struct metrics_log *l, json_t *o, const struct metrics
     int rc = 0;
     for (int i = 0; i < r->n_figures && rc == 0; i++) {
         snprintf(name, sizeof name, "%s_%s", r->name, r->figures[i].name);
-        rc = put_scalars(l, o, m, "evaluation", name, r->figures[i].value);
+        rc = put_scalar(l, o, m, "evaluation", name, r->figures[i].value);
     }
     return rc;
 }
@@ -288,7 +288,7 @@ static int put_sources(struct metrics_log *l, json_t *o, const struct metrics *m
     json_t *times = json_object();
     int rc = 0;
     for (int i = 0; i < m->n_sources && rc == 0; i++)
-        rc = put_scalars(l, times, m, "sources", m->sources[i].path, m->sources[i].times);
+        rc = put_scalar(l, times, m, "sources", m->sources[i].path, m->sources[i].times);
     json_object_set(o, "sources", times);
     json_decref(times);
     return rc;
@@ -334,7 +334,7 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
     int rc = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all && rc == 0; i++)
         if (!all[i].left_out)
-            rc = put_scalars(l, o, m, all[i].group, all[i].name, all[i].x);
+            rc = put_scalar(l, o, m, all[i].group, all[i].name, all[i].x);
     if (rc == 0 && m->evaluation != NULL)
         rc = put_evaluation(l, o, m);
     if (rc == 0 && m->n_sources > 0)
@@ -521,9 +521,9 @@ int metrics_tensors(struct metrics_log *l, const struct metrics *m, const struct
     for (int i = 0; i < table->n_tensors && rc == 0; i++) {
         const struct tensor_change *c = &changes[i];
         const char *name = table->tensors[i].name;
-        rc = put_scalars(l, norms, m, "grad_norm", name, c->grad_norm);
+        rc = put_scalar(l, norms, m, "grad_norm", name, c->grad_norm);
         if (rc == 0 && c->weight_norm > 0)
-            rc = put_scalars(l, ratios, m, "update_ratio", name, c->update_norm / c->weight_norm);
+            rc = put_scalar(l, ratios, m, "update_ratio", name, c->update_norm / c->weight_norm);
     }
     if (o != NULL) {
         json_object_set(o, "grad_norms", norms);
@@ -555,8 +555,8 @@ int metrics_activations(struct metrics_log *l, const struct metrics *m,
                 activation_stats_of(w, i / N_ACTIVATION_SITES, i % N_ACTIVATION_SITES);
             snprintf(name, sizeof name, "h.%d.%s", i / N_ACTIVATION_SITES,
                      activation_site_names[i % N_ACTIVATION_SITES]);
-            rc = put_scalars(l, all, m, kinds[k].group, name,
-                             *(const double *)((const char *)&s + kinds[k].offset));
+            rc = put_scalar(l, all, m, kinds[k].group, name,
+                            *(const double *)((const char *)&s + kinds[k].offset));
         }
         json_object_set_new(o, kinds[k].key, all);
     }

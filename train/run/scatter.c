@@ -154,7 +154,8 @@ void run_scatter_end_block(struct run *r)
 
 void run_scatter_finish(struct run *r)
 {
-    reduce_scatter_finish(r->scatter->gradients, &r->sum);
+    if (r->scatter != NULL)
+        reduce_scatter_finish(r->scatter->gradients, &r->sum);
 }
 
 void run_scatter_abandon(struct run *r)

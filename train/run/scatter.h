@@ -2,7 +2,7 @@
 #define PRATTLE_TRAIN_RUN_SCATTER_H
 /*
  * The gradients of a run with zero=2 (train/parallel/reduce_scatter.h). With any other, or of one
- * replica, r->scatter is NULL, and none of these functions does anything.
+ * replica, r->scatter is NULL, and the functions that return nothing do nothing.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,7 +42,8 @@ void run_scatter_end_block(struct run *r);
 void run_scatter_finish(struct run *r);
 /* The step does not go on: nothing of it is left under way. */
 void run_scatter_abandon(struct run *r);
-/* This rank's slices of the step's gradients, of what it computes with, from element *first on. */
+/* Where there are such gradients: this rank's slices of the step's, of what it computes with, from
+ * element *first on. */
 const void *run_scatter_slices(const struct run *r, size_t *first);
 /* For the optimizer: the gradients of the step, or of this rank's slice. */
 const void *run_scatter_gradients(const struct run *r);

@@ -233,8 +233,7 @@ void run_shares_close(struct run *r)
 static void add_gradients(struct run *r)
 {
     struct run_shares *k = r->shares;
-    if (r->scatter != NULL)
-        run_scatter_finish(r);
+    run_scatter_finish(r);
     for (int i = 0; i < STAGE_MAX_SPANS; i++)
         if (k->reductions[i] != NULL)
             reduction_run(k->reductions[i], step_blocks(r->step), step_gradients(r->step), &r->sum,

@@ -147,14 +147,15 @@ int panel_stream_replace(struct params *p, const struct source *s, struct layer_
     if (rc == 0)
         return 0;
     /* The first failure is the one to tell. */
-    char *why = mem_strdup(err_text());
+    struct err_kept why;
+    err_keep(&why);
     const int again = layer_stream_open(p, &plan, before);
     *before = (struct layer_stream_file){0};
     p->lost = again != 0;
-    if (again == 0 && why != NULL)
-        err_set(rc, "%s", why);
-    mem_free(why);
-    return again != 0 ? again : rc;
+    if (again != 0)
+        return again;
+    err_restore(&why);
+    return rc;
 }
 
 int panel_stream_restore(struct params *p, struct layer_stream_file *before)

@@ -5,15 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TEXT_BYTES = 1024 };
-
-static _Thread_local char text[TEXT_BYTES];
+static _Thread_local char text[ERR_TEXT_BYTES];
 static _Thread_local int last;
 
 int err_set(int code, const char *fmt, ...)
 {
     /* An argument may point into text itself. */
-    char fresh[TEXT_BYTES];
+    char fresh[ERR_TEXT_BYTES];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(fresh, sizeof fresh, fmt, ap);
@@ -25,7 +23,7 @@ int err_set(int code, const char *fmt, ...)
 int err_errno(const char *fmt, ...)
 {
     int saved = errno;
-    char fresh[TEXT_BYTES / 2];
+    char fresh[ERR_TEXT_BYTES / 2];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(fresh, sizeof fresh, fmt, ap);
@@ -35,13 +33,13 @@ int err_errno(const char *fmt, ...)
 
 int err_wrap(const char *fmt, ...)
 {
-    char outer[TEXT_BYTES / 2], inner[TEXT_BYTES];
+    char outer[ERR_TEXT_BYTES / 2], inner[ERR_TEXT_BYTES];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(outer, sizeof outer, fmt, ap);
     va_end(ap);
     memcpy(inner, text, sizeof inner);
-    return err_set(last, "%s: %.*s", outer, (int)(TEXT_BYTES - strlen(outer) - 3), inner);
+    return err_set(last, "%s: %.*s", outer, (int)(ERR_TEXT_BYTES - strlen(outer) - 3), inner);
 }
 
 const char *err_text(void)
@@ -58,4 +56,16 @@ void err_clear(void)
 {
     text[0] = '\0';
     last = 0;
+}
+
+void err_keep(struct err_kept *k)
+{
+    k->code = last;
+    memcpy(k->text, text, sizeof text);
+}
+
+int err_restore(const struct err_kept *k)
+{
+    memcpy(text, k->text, sizeof text);
+    return last = k->code;
 }

@@ -31,4 +31,14 @@ const char *err_text(void);
 int err_last(void);
 void err_clear(void);
 
+/* The message as it is, to be put back after calls that may set another. */
+enum { ERR_TEXT_BYTES = 1024 };
+struct err_kept {
+    int code;
+    char text[ERR_TEXT_BYTES];
+};
+void err_keep(struct err_kept *k);
+/* Returns its code. */
+int err_restore(const struct err_kept *k);
+
 #endif

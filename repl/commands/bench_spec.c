@@ -380,13 +380,13 @@ static int run_chosen(struct repl *r, struct spec_request *q)
     const bool listed = rc == 0 && format != TABLE_TEXT; /* an empty list too */
     if (listed || json_array_size(q->records) > 0) {     /* after an interrupt too: what there is */
         const int code = rc;
-        char *why = mem_strdup(err_text());
+        struct err_kept why;
+        err_keep(&why);
         rc = print_results(q, format);
         if (rc == 0 && (q->picture != NULL || (format == TABLE_TEXT && term_is(stdout))))
             rc = draw_results(r, q);
         if (code != 0)
-            rc = err_set(code, "%s", why != NULL ? why : "");
-        mem_free(why);
+            rc = err_restore(&why);
     }
     if (rc == 0 && q->n_failed > 0)
         rc = err_set(ERR_IO, "%d measurement%s failed", q->n_failed, q->n_failed == 1 ? "" : "s");

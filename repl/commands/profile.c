@@ -217,15 +217,15 @@ static int record_command(struct repl *r, struct profiled *p, struct file_writer
     int rc = run_profiled(r, p);
     profile_end();
     profile_trace_stop(&trace);
-    char *why = rc == 0 ? NULL : mem_strdup(err_text());
+    struct err_kept why;
+    err_keep(&why);
     const int kept = keep_profile(r, p, w, &trace, rc);
     r->profiled = false;
     r->trace = NULL;
     if (kept != 0 && rc != 0)
         repl_complain(kept);
-    if (why != NULL)
-        err_set(rc, "%s", why);
-    mem_free(why);
+    if (rc != 0)
+        err_restore(&why);
     profile_trace_release(&trace);
     return rc == 0 ? kept : rc;
 }

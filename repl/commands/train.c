@@ -253,12 +253,10 @@ static int begin_or_resume(struct repl *r, struct beginning *b)
 /* ":train config" without such a file: what there is to configure, and that there is none. */
 static int show_for_config(struct repl *r)
 {
-    char *why = mem_strdup(err_text());
+    struct err_kept why;
+    err_keep(&why);
     int rc = train_show(r, NULL, 0);
-    if (rc == 0)
-        rc = err_set(ERR_MISSING, "%s", why != NULL ? why : "there is no file config");
-    mem_free(why);
-    return rc;
+    return rc == 0 ? err_restore(&why) : rc;
 }
 
 /* Of --model or --lora, that of the shell; NULL: none, or that of a prompt which has launched this

@@ -135,11 +135,10 @@ static void sync_run(struct repl *r)
 /* Nothing goes on from its weights; `:train resume` finds its newest checkpoint, if it has one. */
 static int drop_lost(struct repl *r, int rc)
 {
-    char *why = mem_strdup(err_text());
+    struct err_kept why;
+    err_keep(&why);
     repl_drop_run(r);
-    if (why != NULL)
-        err_set(rc, "%s", why);
-    mem_free(why);
+    err_restore(&why);
     return rc;
 }
 
@@ -262,11 +261,11 @@ int train_continue(struct repl *r, bool shell)
         rc = explain_due_save(r, rc);
     }
     if (rc == 0 || rc == ERR_INTERRUPTED) {
-        char *why = rc == 0 ? NULL : mem_strdup(err_text());
+        struct err_kept why;
+        err_keep(&why);
         sync_run(r);
-        if (why != NULL)
-            err_set(rc, "%s", why);
-        mem_free(why);
+        if (rc != 0)
+            err_restore(&why);
     }
     return rc;
 }

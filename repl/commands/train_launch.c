@@ -201,14 +201,14 @@ static void say_stopped(struct repl *r, const char *folder, bool shell)
 /* The session goes on with what they have trained; rc is how that ended. */
 static int load_trained(struct repl *r, const char *folder, int rc)
 {
-    char *why = rc == 0 ? NULL : mem_strdup(err_text());
+    struct err_kept why;
     int loaded = 0;
+    err_keep(&why);
     if (run_folder_has_checkpoint(folder))
         loaded = repl_load(r, folder, r->options.settings.sampler.seed);
     r->told_stop = rc == ERR_INTERRUPTED;
-    if (why != NULL)
-        err_set(rc, "%s", why);
-    mem_free(why);
+    if (rc != 0)
+        err_restore(&why);
     return rc == 0 ? loaded : rc;
 }
 

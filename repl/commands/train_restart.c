@@ -224,20 +224,20 @@ static void say_restart(const struct restart *a, const struct launcher_end *end,
 bool restart_plan(struct restart *a, const struct run_config *c, const struct launcher_end *end)
 {
     const int64_t before = a->step;
-    const int living = a->size - (end->rank < 0 ? 0 : end->n), rc = err_last();
+    const int living = a->size - (end->rank < 0 ? 0 : end->n);
+    struct err_kept why;
     double share = 1;
     if (!end->lost || living < 1 || signals_leaving() || interrupt_pending())
         return false;
-    char *why = mem_strdup(err_text());
+    err_keep(&why);
     if (!is_elastic(c)) {
-        err_set(rc, "%s", why != NULL ? why : "");
-        mem_free(why);
+        err_restore(&why);
         return false;
     }
     wait_for_folder(a->folder);
     a->step = run_folder_newest(a->folder, NULL);
     a->idle = end->rank >= 0 || a->step > before ? 0 : a->idle + 1;
-    bool goes_on = why != NULL && a->idle < MAX_IDLE && !interrupt_pending();
+    bool goes_on = a->idle < MAX_IDLE && !interrupt_pending();
     if (goes_on && *c->execution.hosts != '\0' &&
         find_hosts(a, c, end->silent ? end->host : "", &share) != 0)
         goes_on = false;
@@ -245,10 +245,9 @@ bool restart_plan(struct restart *a, const struct run_config *c, const struct la
     goes_on = goes_on && shared > 0;
     if (goes_on) {
         choose_size(a, c, shared < living ? shared : living);
-        say_restart(a, end, why);
-    } else if (why != NULL) {
-        err_set(rc, "%s", why);
+        say_restart(a, end, why.text);
+    } else {
+        err_restore(&why);
     }
-    mem_free(why);
     return goes_on;
 }

@@ -477,17 +477,17 @@ static int keep_answers(const struct lines *l, int rc)
 {
     struct file_writer *file = l->file;
     const bool answered = l->written > l->failures;
-    char *why = rc == 0 ? NULL : mem_strdup(err_text());
+    struct err_kept why;
     int kept = 0;
+    err_keep(&why);
     if (file->replaces && !(l->complete && (answered || l->written == 0)))
         /* JSON says why a line failed, and nothing else does. */
         kept = keep_beside(l, answered || (l->settings->batch.jsonl && l->written > 0));
     else if (rc == 0 || l->written > 0)
         kept = commit_answers(l);
     file_abandon(file);
-    if (why != NULL)
-        err_set(rc, "%s", why);
-    mem_free(why);
+    if (rc != 0)
+        err_restore(&why);
     return rc == 0 ? kept : rc;
 }
 

@@ -236,7 +236,9 @@ int batch_ranks_next(struct batch_ranks *b, long line, struct line_output *o)
 static int close_first(struct batch_ranks *b, int rc)
 {
     static const int enough = 1;
-    char *why = rc == 0 ? NULL : mem_strdup(err_text());
+    const int first = rc;
+    struct err_kept why;
+    err_keep(&why);
     if (rc == 0 || rc == ERR_INTERRUPTED) {
         const int written = flush_lines(b, true);
         rc = written != 0 ? written : rc;
@@ -252,9 +254,8 @@ static int close_first(struct batch_ranks *b, int rc)
         }
     if (rc == 0 && b->rc != 0)
         rc = err_set(b->rc, "%s", b->sentence == NULL ? "no memory" : b->sentence);
-    else if (why != NULL)
-        err_set(rc, "%s", why);
-    mem_free(why);
+    else if (rc != 0 && rc == first)
+        err_restore(&why);
     return rc;
 }
 

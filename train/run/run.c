@@ -151,15 +151,15 @@ static int do_due_tasks(struct run *r)
 static int publish_at_end(struct run *r, int rc)
 {
     /* Publishing looks at files, which forgets why the run stopped. */
-    char *why = rc == 0 ? NULL : mem_strdup(err_text());
+    struct err_kept why;
+    err_keep(&why);
     int published = r->lost ? 0 : lose_if_not_finite(r, run_publish(r));
     if (published == 0 && r->lost)
         rc = run_check_stop(r);
     else if (published != 0 && (rc == 0 || rc == ERR_INTERRUPTED))
         rc = published;
-    else if (why != NULL)
-        err_set(rc, "%s", why);
-    mem_free(why);
+    else if (rc != 0)
+        err_restore(&why);
     return rc;
 }
 

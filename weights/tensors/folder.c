@@ -120,12 +120,10 @@ void folder_abandon(struct folder_writer *f)
         return;
     if (f->temp != NULL) {
         /* Keep the message of what failed before. */
-        int code = err_last();
-        char *text = mem_strdup(err_text());
+        struct err_kept why;
+        err_keep(&why);
         clear_folder(f->temp, f->any_files);
-        if (text != NULL)
-            err_set(code, "%s", text);
-        mem_free(text);
+        err_restore(&why);
     }
     /* Its lock last: nobody sweeps what is being removed. */
     if (f->path != NULL && f->lock >= 0)

@@ -19,10 +19,27 @@ static void errors_wrap_and_keep_their_code(void **state)
     assert_true(strlen(err_text()) < 1024);
 }
 
+static void errors_are_kept(void **state)
+{
+    (void)state;
+    struct err_kept first, none;
+    err_clear();
+    err_keep(&none);
+    err_set(ERR_IO, "the disk is full");
+    err_keep(&first);
+    err_set(ERR_MISSING, "there is no file");
+    assert_int_equal(err_restore(&first), ERR_IO);
+    assert_int_equal(err_last(), ERR_IO);
+    assert_string_equal(err_text(), "the disk is full");
+    assert_int_equal(err_restore(&none), 0);
+    assert_string_equal(err_text(), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_wrap_and_keep_their_code),
+        cmocka_unit_test(errors_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

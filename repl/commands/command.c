@@ -17,7 +17,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { MAX_NAMES = 64, MAX_SETTINGS = 256, BEGINNING = 3 };
+enum { MAX_NAMES = 64, MAX_WORDS = 64, MAX_SETTINGS = 256, BEGINNING = 3 };
 
 static const struct command *table; /* the last has no name */
 
@@ -299,7 +299,7 @@ static int split_words(char *text, char **words, int max)
 
 int command_run_line(struct repl *r, const char *line)
 {
-    char *words[MAX_NAMES];
+    char *words[MAX_WORDS];
     line += strspn(line, " \t\n");
     size_t name_bytes = strcspn(line, " \t\n");
     char *name = mem_sprintf("%.*s", (int)name_bytes, line), *copy = mem_strdup(line + name_bytes);
@@ -314,7 +314,7 @@ int command_run_line(struct repl *r, const char *line)
         const char *text = line + name_bytes;
         struct call call = {.name = c->name, .text = text + (*text != '\0'), .words = words};
         if (!(c->flags & TAKES_TEXT)) {
-            call.n = split_words(copy, words, MAX_NAMES);
+            call.n = split_words(copy, words, MAX_WORDS);
             const int n = call.n;
             rc = n < 0 ? err_last() : options_take(&r->options, ORIGIN_CALL, words, &call.n);
             rc = train_explain_options(rc, c->name, c->options, words, n < 0 ? 0 : n);

@@ -44,7 +44,7 @@ static int save_run(struct repl *r, bool leaving)
     if (r->run == NULL || run_step(r->run) == 0)
         return 0;
     if ((run_status(r->run) == RUN_FINISHED || r->told_step == run_step(r->run)) &&
-        !unsaved_has_steps(r))
+        !unsaved_has_steps(r) && !run_owes_state(r->run))
         return 0;
     int rc = run_save(r->run);
     progress_wipe();

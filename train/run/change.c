@@ -156,8 +156,7 @@ static void change_saving(struct run *r, const struct run_config *was)
 bool run_change_opens(const struct run *r, char *const *words, int n)
 {
     struct run_config fresh;
-    if (r->state.step == 0 || (r->changed && r->saved_step == r->state.step) ||
-        run_config_copy(&fresh, &r->config) != 0)
+    if (r->state.step == 0 || run_config_copy(&fresh, &r->config) != 0)
         return false;
     const bool opens = run_config_words(&fresh, words, n) == 0 &&
                        run_check_change(&r->config, &fresh) == 0 &&

@@ -13,7 +13,7 @@ struct run_config;
  * run_check_reports. */
 int run_change(struct run *r, char *const *words, int n);
 /* Whether that would be refused for a setting that is built in alone, and the run can be saved and
- * opened again with it: it has a step, and no change that the checkpoint of that step lacks. */
+ * opened again with it: it has a step. */
 bool run_change_opens(const struct run *r, char *const *words, int n);
 /* As run_config_look_in. */
 int run_look_in(struct run *r, const char *data_dir);

@@ -19,9 +19,11 @@
 #include "weights/tensors/folder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* All files stay open: as many as a process may have by default are more than twice these. */
 enum { VERSION = 1, SHOWN = 256, MAX_JSON = 64 << 20, MAX_FILES = 2 * CHECKPOINT_MAX_PARTS + 64 };
@@ -387,4 +389,67 @@ int checkpoint_read(const struct checkpoint *c, const struct optimizer_block *b,
                     const struct spans *own)
 {
     return block_files_read(&c->blocks, b, own, c->path);
+}
+
+/* ---- another state ---- */
+
+/* All but what a state is in. */
+static int link_others(const char *from, const char *to)
+{
+    char shown[SHOWN];
+    DIR *dir = opendir(from);
+    int rc = dir == NULL ? file_fails("open", from) : 0;
+    for (const char *name; rc == 0 && (name = folder_entry_next(dir)) != NULL;) {
+        if (strcmp(name, STATE) == 0 || strcmp(name, MANIFEST) == 0)
+            continue;
+        char *path = file_join(to, name);
+        if (path == NULL)
+            rc = ERR_NOMEM;
+        else if (linkat(dirfd(dir), name, AT_FDCWD, path, 0) != 0)
+            rc = errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP
+                     ? err_set(ERR_UNSUPPORTED, "%s is on a file system without hard links",
+                               file_show(shown, sizeof shown, from))
+                     : file_fails("write", path);
+        mem_free(path);
+    }
+    folder_entry_close(dir);
+    return rc;
+}
+
+/* The other files' hashes stay, and so does what they find. */
+static int restate_contents(const char *path, const char *temp, const struct checkpoint_content *c,
+                            const struct progress *p)
+{
+    json_t *manifest = NULL;
+    int rc = read_manifest(&manifest, path);
+    json_t *files = json_object_get(manifest, "files");
+    if (rc == 0 && !json_is_object(files))
+        rc = err_set(ERR_FORMAT, "%s names no files", MANIFEST);
+    if (rc == 0 && (rc = link_others(path, temp)) == 0 && (rc = write_state(temp, c)) == 0) {
+        json_object_del(files, STATE);
+        rc = write_manifest(temp, files, p);
+    }
+    json_decref(manifest);
+    return rc;
+}
+
+int checkpoint_restate(const struct run_folder *f, int64_t step, json_t *state,
+                       const struct progress *p)
+{
+    const struct checkpoint_content c = {.step = step, .state = state};
+    struct folder_writer w;
+    char shown[SHOWN], *path = run_folder_checkpoint(f->path, step);
+    char *made = path == NULL ? NULL : mem_sprintf("%s.tmp-state", path);
+    int rc = made == NULL ? ERR_NOMEM : folder_create(&w, made, false);
+    if (rc == 0) {
+        w.any_files = true;
+        if ((rc = restate_contents(path, w.temp, &c, p)) == 0 && (rc = folder_commit(&w)) == 0)
+            rc = run_folder_replace(f, step, made);
+        folder_abandon(&w);
+    }
+    if (rc != 0 && path != NULL && rc != ERR_INTERRUPTED)
+        rc = err_wrap("cannot write the state of %s", file_show(shown, sizeof shown, path));
+    mem_free(made);
+    mem_free(path);
+    return rc;
 }

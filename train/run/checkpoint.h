@@ -48,6 +48,14 @@ struct checkpoint_content {
 int checkpoint_write(const struct run_folder *f, const struct checkpoint_content *c,
                      const struct progress *p);
 
+/*
+ * Give the checkpoint of `step` another state. Its other files stay, and whoever opens it, also after
+ * a kill, finds one state or the other. On failure it is as it was; ERR_UNSUPPORTED: the file system
+ * has no hard links, or cannot exchange names.
+ */
+int checkpoint_restate(const struct run_folder *f, int64_t step, json_t *state,
+                       const struct progress *p);
+
 /* A file of a checkpoint as its manifest has it; the name is at most this long. */
 enum { CHECKPOINT_FILE_NAME = 64, CHECKPOINT_MAX_PARTS = 128 /* of weights, or of blocks */ };
 struct checkpoint_file {

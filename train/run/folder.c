@@ -306,6 +306,29 @@ static int remove_checkpoint(const struct run_folder *f, int64_t step)
     return rc;
 }
 
+int run_folder_replace(const struct run_folder *f, int64_t step, const char *made)
+{
+    char shown[SHOWN], *path = run_folder_checkpoint(f->path, step);
+    if (path == NULL)
+        return ERR_NOMEM;
+    int rc = 0;
+    if (renameat2(AT_FDCWD, made, AT_FDCWD, path, RENAME_EXCHANGE) != 0)
+        rc = errno == EINVAL || errno == ENOSYS || errno == EXDEV
+                 ? err_set(ERR_UNSUPPORTED, "%s is on a file system that cannot exchange names",
+                           file_show(shown, sizeof shown, path))
+                 : file_fails("rename", path);
+    if (rc == 0)
+        rc = file_sync_parent(path);
+    char *why = rc == 0 ? NULL : mem_strdup(err_text());
+    if (remove_folder(AT_FDCWD, made) != 0) /* which is swept later */
+        err_clear();
+    if (why != NULL)
+        err_set(rc, "%s", why);
+    mem_free(why);
+    mem_free(path);
+    return rc;
+}
+
 int run_folder_prune(const struct run_folder *f, int64_t newest, int keep, int64_t best)
 {
     int64_t *steps;

@@ -47,6 +47,9 @@ int run_folder_explain(int rc, const char *parent);
  * and the one of step `best` (negative: none).
  */
 int run_folder_prune(const struct run_folder *f, int64_t newest, int keep, int64_t best);
+/* The folder at `made` takes the place of the checkpoint of `step` in one moment. ERR_UNSUPPORTED:
+ * the file system cannot do that. Whichever of the two is not in that place is removed. */
+int run_folder_replace(const struct run_folder *f, int64_t step, const char *made);
 /* Those newer than `step` are renamed to step-NNNNNN.aside: of a course that is left, or
  * damaged. *n says how many. */
 int run_folder_set_aside(const struct run_folder *f, int64_t step, int *n);

@@ -100,7 +100,8 @@ struct run {
     double sgemm_flops; /* of the machine; 0: not measured */
     unsigned due;
     int64_t saved_step;
-    bool changed; /* since the checkpoint of this step, by run_change */
+    unsigned saved_due; /* of DUE_LATER, in the checkpoint of this step */
+    bool changed;       /* the settings, since that */
     struct eval_result evaluation; /* the last of the one that the configuration names */
     int64_t evaluated_step;        /* -1: none yet */
     uint64_t published;            /* the model's version with the weights of step published_at */

@@ -258,6 +258,19 @@ static int restore_run(struct run *r, const struct data_config *was, const struc
     return 0;
 }
 
+/* Whether the checkpoint has other settings than the run now. */
+static int find_changes(struct run *r, const struct run_config *was)
+{
+    struct buf before = {0}, now = {0};
+    int rc = run_config_write(was, &before);
+    if (rc == 0)
+        rc = run_config_write(&r->config, &now);
+    r->changed = rc == 0 && strcmp(buf_text(&before), buf_text(&now)) != 0;
+    buf_release(&before);
+    buf_release(&now);
+    return rc;
+}
+
 /* In the folder of its checkpoint a run takes the place of what came after that; in another, which
  * has no run, nothing is saved yet. Lines go last: no checkpoint that counts is without its own. */
 static int take_folder(struct run *r, const struct resume *q)
@@ -271,8 +284,12 @@ static int take_folder(struct run *r, const struct resume *q)
     int rc =
         metrics_open(&r->log, c->checkpoint.folder, same_folder ? NULL : q->was.checkpoint.folder,
                      cp->step, c->logging.label);
-    if (rc == 0 && same_folder && (rc = run_folder_set_aside(&r->folder, cp->step, &n_aside)) == 0)
+    if (rc == 0 && same_folder &&
+        (rc = run_folder_set_aside(&r->folder, cp->step, &n_aside)) == 0) {
         r->saved_step = cp->step;
+        r->saved_due = r->due;
+        rc = find_changes(r, &q->was);
+    }
     if (n_aside > 0)
         progress_note(r->events.progress,
                       "checkpoints newer than step %" PRId64 " are set aside: %d", cp->step,

@@ -45,6 +45,30 @@ static json_t *describe_run(const struct run *r)
     return NULL;
 }
 
+/* Of now, for the caller to release; NULL: no memory. */
+static json_t *take_state(struct run *r)
+{
+    r->state.due = r->due & DUE_LATER;
+    r->state.optimizer_steps = optimizer_steps(r->optimizer);
+    return describe_run(r);
+}
+
+static void note_saved(struct run *r)
+{
+    r->saved_step = r->state.step;
+    r->saved_due = (unsigned)r->state.due;
+    r->changed = false;
+}
+
+static void prune_older(struct run *r)
+{
+    const struct checkpoint_section *k = &r->config.checkpoint;
+    if (run_folder_prune(&r->folder, r->saved_step, k->keep_last,
+                         k->keep_best ? r->state.best_step : -1) != 0)
+        progress_note(r->events.progress, "an older checkpoint was not removed completely: %s",
+                      err_text());
+}
+
 static int read_state(void *user, int block, void *to, size_t first, size_t n)
 {
     run_ranks_read(user, SHARE_STATE, block, to, first, n);
@@ -59,9 +83,7 @@ static int save_step(struct run *r)
     int rc = run_probe(r);
     if (rc != 0)
         return rc;
-    r->state.due = r->due & DUE_LATER;
-    r->state.optimizer_steps = optimizer_steps(r->optimizer);
-    json_t *state = describe_run(r);
+    json_t *state = take_state(r);
     rc = state == NULL        ? err_last()
          : r->adapter != NULL ? 0
                               : source_open_params(&weights, &r->weights.view, r->model);
@@ -90,24 +112,43 @@ static int save_step(struct run *r)
     json_decref(state);
     if (rc != 0)
         return rc;
-    r->saved_step = r->state.step;
-    r->changed = false;
+    note_saved(r);
     run_publish_saved(r);
-    const struct checkpoint_section *k = &r->config.checkpoint;
-    if (run_folder_prune(&r->folder, r->saved_step, k->keep_last,
-                         k->keep_best ? r->state.best_step : -1) != 0)
-        progress_note(r->events.progress, "an older checkpoint was not removed completely: %s",
-                      err_text());
+    prune_older(r);
+    return 0;
+}
+
+bool run_owes_state(const struct run *r)
+{
+    return r->saved_step == r->state.step && (r->changed || r->saved_due != (r->due & DUE_LATER));
+}
+
+/* The checkpoint of this step has the weights; settings and what was due have changed since. */
+static int save_state(struct run *r)
+{
+    json_t *state = take_state(r);
+    int rc = state == NULL
+                 ? err_last()
+                 : checkpoint_restate(&r->folder, r->state.step, state, r->events.progress);
+    json_decref(state);
+    if (rc == 0) {
+        note_saved(r);
+        prune_older(r);
+    }
+    if (rc != ERR_UNSUPPORTED)
+        return rc;
+    progress_note(r->events.progress, "%s", err_text());
     return 0;
 }
 
 int run_save(struct run *r)
 {
-    if (r->saved_step == r->state.step)
+    const bool has_weights = r->saved_step == r->state.step;
+    if (has_weights && !run_owes_state(r))
         return 0;
     profile_begin(SPAN_CHECKPOINT, r->state.step);
     profile_set(PART_FILES);
-    int rc = save_step(r);
+    int rc = has_weights ? save_state(r) : save_step(r);
     profile_end();
     return rc;
 }

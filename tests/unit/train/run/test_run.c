@@ -2,6 +2,7 @@
 #include "model/base/par.h"
 #include "tests/lib/opens.h"
 #include "tests/lib/trial.h"
+#include "train/run/trainer_state.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -201,6 +202,84 @@ static void test_interrupted_when_all_is_done(void **state)
     interrupt_clear();
 }
 
+static void raise_at_last_activations(void *user, const struct metrics *m,
+                                      const struct activation_stats *w)
+{
+    (void)user;
+    (void)w;
+    if (m->step == TRIAL_STEPS)
+        interrupt_raise();
+}
+
+static int64_t in_state(const struct resume *q, const char *name)
+{
+    int64_t value = -1;
+    assert_ok(json_take_int(q->checkpoint.state, name, 0, INT64_MAX, &value));
+    return value;
+}
+
+/* Whoever leaves the run in its last validation and comes back gets it, and has it once. */
+static void test_left_in_the_last_validation(void **state)
+{
+    (void)state;
+    const struct run_events stops = {.activations = raise_at_last_activations}, e = {0};
+    struct trial t;
+    struct resume q;
+    struct run *r;
+    trial_open(&t, (const char *const[]){"log_activations_every=12", NULL});
+    assert_ok(run_new(&r, &t.config, t.model, NULL, &stops));
+    assert_int_equal(run_go(r), ERR_INTERRUPTED);
+    interrupt_clear();
+    assert_ok(run_save(r));
+    run_free(r);
+    for (int i = 0; i < 2; i++) {
+        trial_go_back(&t, &q, "run");
+        assert_int_equal(q.checkpoint.step, TRIAL_STEPS);
+        assert_int_equal(in_state(&q, "due"), i == 0 ? DUE_EVAL | DUE_LINE : 0);
+        assert_int_equal(in_state(&q, "validation_step"), i == 0 ? 10 : TRIAL_STEPS);
+        assert_ok(trial_resume(&r, &t, &q, &q.stored, &e));
+        assert_ok(run_go(r));
+        run_free(r);
+        run_resume_close(&q);
+    }
+    trial_expect_reference(&t, trial_modes[0]);
+    trial_close(&t);
+}
+
+/* A change that no step follows is kept all the same: where it ends the run, and at a pause. */
+static void test_change_without_a_step(void **state)
+{
+    (void)state;
+    static char *const words[][2] = {{"steps=8", "grad_clip=2"}, {"steps=12", "grad_clip=3"}};
+    struct ticks ticks = {.every = 1};
+    const struct run_events events[] = {{0}, {.tick = raise_at_tick, .user = &ticks}};
+    struct trial t;
+    struct resume q;
+    struct run *r;
+    trial_open(&t, (const char *const[]){"steps=8", NULL});
+    trial_finish(&t);
+    for (int i = 0; i < 3; i++) {
+        trial_go_back(&t, &q, "run");
+        assert_int_equal(q.checkpoint.step, 8);
+        assert_int_equal(q.stored.training.steps, i == 2 ? 12 : 8);
+        assert_true(q.stored.optimizer.grad_clip == (float)(i + 1));
+        if (i < 2) {
+            struct run_config c;
+            assert_ok(run_config_copy(&c, &q.stored));
+            assert_ok(run_config_words(&c, words[i], 2));
+            assert_ok(trial_resume(&r, &t, &q, &c, &events[i]));
+            assert_int_equal(run_go(r), i == 0 ? 0 : ERR_INTERRUPTED);
+            interrupt_clear();
+            assert_int_equal(run_step(r), 8);
+            assert_ok(run_save(r));
+            run_free(r);
+            run_config_release(&c);
+        }
+        run_resume_close(&q);
+    }
+    trial_close(&t);
+}
+
 /* What was verified is what is gone on from: nothing of a checkpoint is opened again by its name.
  */
 static void test_resuming_opens_each_file_once(void **state)
@@ -249,6 +328,8 @@ int main(void)
         IN_MODE(test_from_a_checkpoint, 1),
         cmocka_unit_test(test_paused_before_the_first_step),
         cmocka_unit_test(test_interrupted_when_all_is_done),
+        cmocka_unit_test(test_left_in_the_last_validation),
+        cmocka_unit_test(test_change_without_a_step),
         cmocka_unit_test(test_no_allocation_in_a_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,6 +120,13 @@ has "a run that a change ends" "stopped in early" "$("$PRATTLE" train status ear
 has "  is finished" "finished in early" "$("$PRATTLE" train resume early >/dev/null 2>&1; "$PRATTLE" train status early 2>&1)"
 is "  which is written once" 1 "$("$PRATTLE" train resume early >/dev/null 2>&1; grep -c '"finished":true' early/metrics.jsonl)"
 
+# As one that a change of steps ends where it is.
+train shorter steps=24 log_every=12 >/dev/null
+rm -r shorter/step-000024
+has "a run that is made shorter is finished" "[finished at step 12" "$("$PRATTLE" train resume shorter steps=12 2>&1)"
+has "  of so many steps" "step 12/12" "$("$PRATTLE" train status shorter 2>&1)"
+has "  which its checkpoint knows" "[finished at step 12" "$("$PRATTLE" train resume shorter 2>&1)"
+
 # By a decay that multiplies the weights at every step, whatever the gradients.
 sed 's/"initializer_range": 0.4/"initializer_range": 11.5/' "${MODEL#random:}" >large.json
 err=$(train wild learning_rate=4 weight_decay=10 warmup=0 schedule=constant max_bad_steps=3 \

@@ -356,6 +356,8 @@ int metrics_line(struct metrics_log *l, const struct metrics *m)
 int metrics_finished(struct metrics_log *l, const struct metrics *m)
 {
     json_t *o = begin_line(l, m);
+    if (m->n_steps > 0)
+        json_object_set_new(o, "n_steps", json_integer(m->n_steps));
     json_object_set_new(o, "finished", json_true());
     return end_line(l, o, 0);
 }
@@ -417,10 +419,11 @@ static int parse_line(struct metrics *m, char **label, const json_t *o)
 }
 
 /* From the end: half a line may be behind the last, and lines of other kinds, as that it was the
- * last. Half of one is no JSON. */
+ * last, which says of how many steps. Half of one is no JSON. */
 static int find_last_line(json_t **out, const struct buf *tail)
 {
-    bool finished = false;
+    static const char *const of_end[] = {"finished", "n_steps"};
+    json_t *last = NULL;
     int rc = 0;
     for (size_t end = tail->n; *out == NULL && end > 0 && rc != ERR_NOMEM;) {
         size_t begin = end - 1;
@@ -428,14 +431,19 @@ static int find_last_line(json_t **out, const struct buf *tail)
             begin--;
         if ((rc = json_read_line(out, tail->data + begin, end - begin)) == 0 &&
             json_object_get(*out, "learning_rate") == NULL) {
-            finished |= json_is_true(json_object_get(*out, "finished"));
+            if (last == NULL && json_is_true(json_object_get(*out, "finished")))
+                last = json_incref(*out);
             json_decref(*out);
             *out = NULL;
         }
         end = begin;
     }
-    if (*out != NULL && finished && json_object_set_new(*out, "finished", json_true()) != 0)
-        rc = ERR_NOMEM;
+    for (int i = 0; i < 2 && *out != NULL && last != NULL; i++) {
+        json_t *value = json_object_get(last, of_end[i]);
+        if (value != NULL && json_object_set(*out, of_end[i], value) != 0)
+            rc = ERR_NOMEM;
+    }
+    json_decref(last);
     return rc == ERR_NOMEM ? rc : 0;
 }
 

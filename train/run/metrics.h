@@ -68,7 +68,7 @@ int metrics_open(struct metrics_log **out, const char *folder, const char *old, 
 int metrics_start(struct metrics_log *l, bool tensorboard);
 void metrics_close(struct metrics_log *l);
 int metrics_line(struct metrics_log *l, const struct metrics *m);
-/* That no step follows, where the last line did not say so. */
+/* That no step follows, and how many there were to be, where the last line did not say so. */
 int metrics_finished(struct metrics_log *l, const struct metrics *m);
 /* The figures of the last whole line of a run's folder, also while it is being written to, and the
  * run's label in fresh memory. ERR_MISSING: there is no such line. */

@@ -220,7 +220,8 @@ static int log_end(struct run *r)
     mem_free(label);
     if (rc != 0)
         err_clear();
-    const struct metrics now = metrics_of_step(r);
+    struct metrics now = metrics_of_step(r);
+    now.n_steps = r->n_steps;
     return rc != 0 || last.finished || r->lost ? 0 : metrics_finished(r->log, &now);
 }
 

@@ -284,23 +284,25 @@ static void the_last_line_is_read(void **state)
     assert_ok(metrics_read_last(&last, &label, s.folder));
     assert_false(last.finished);
     mem_free(label);
+    assert_int_equal(last.n_steps, 10);
+    const struct metrics going = last;
+    m.n_steps = 5;
     assert_ok(metrics_finished(l, &m));
     assert_ok(metrics_read_last(&last, &label, s.folder));
     assert_true(last.finished && last.step == 5 && last.loss == 2.5);
+    assert_int_equal(last.n_steps, 5);
     mem_free(label);
     metrics_close(l);
     assert_ok(file_append(scratch_path(&s, "metrics.jsonl"), "{\"step\":6,\"loss\":1", 17));
     assert_ok(metrics_read_last(&last, &label, s.folder));
     assert_int_equal(last.step, 5);
-    assert_int_equal(last.n_steps, 10);
+    assert_int_equal(last.n_steps, 5);
     assert_int_equal(last.tokens, 500);
     assert_int_equal(last.skipped, 2);
     assert_int_equal(last.best_step, 3);
     assert_true(last.best_loss == 2.25);
     assert_true(last.loss == 2.5 && last.tokens_per_s == 77 && isnan(last.grad_norm));
 
-    struct metrics going = last;
-    going.finished = false;
     assert_true(metrics_left_s(&last, 5) == 0 && fabs(metrics_left_s(&going, 5) - 15) < 1e-6);
     assert_int_not_equal(last.validation_step, 5);
     assert_string_equal(label, "a label");

@@ -60,6 +60,15 @@ static int take_ids(struct ids *out, const json_t *list)
     return 0;
 }
 
+/* 5.0 as 5, for settings that are whole numbers; the rest with all the digits that matter: a seed
+ * has more than 9. */
+static int put_real(struct buf *out, const json_t *value)
+{
+    const double x = json_real_value(value);
+    return x == floor(x) && fabs(x) < 0x1p53 ? buf_printf(out, "%.0f", x + 0.0)
+                                             : json_print(out, value, JSON_ENCODE_ANY);
+}
+
 static int put_scalar(struct buf *out, const json_t *value)
 {
     if (json_is_string(value) && memchr(json_string_value(value), 0, json_string_length(value)))
@@ -71,7 +80,7 @@ static int put_scalar(struct buf *out, const json_t *value)
     if (json_is_integer(value))
         return buf_printf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     if (json_is_real(value))
-        return buf_printf(out, "%.9g", json_real_value(value));
+        return put_real(out, value);
     return err_set(ERR_FORMAT, "must be a text, a number, true or false");
 }
 

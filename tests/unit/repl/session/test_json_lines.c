@@ -55,6 +55,7 @@ static void json_lines_are_read(void **state)
         {"{\"prompt\": \"a\", \"threads\": 1}", "threads cannot be given for a single line"},
         {"{\"prompt\": \"a\", \"top_p\": 7}", "top_p must be 0 to 1, not 7"},
         {"{\"prompt\": \"a\", \"max_tokens\": -1}", "max_tokens must be a whole number"},
+        {"{\"prompt\": \"a\", \"max_tokens\": 2.0000000001}", "not 2.0000000001"},
         {"{\"prompt\": \"a\", \"logprobs\": 101}", "logprobs must be a whole number, 0 to 100"},
         {"{\"prompt\": \"a\", \"n\": []}", "n must be a text, a number"},
         {"{\"prompt\": \"a\", \"top_p\": []}", "top_p must be a text, a number"},
@@ -145,6 +146,11 @@ static void values_mean_what_they_say(void **state)
     assert_string_equal(p.settings.sampler.logit_bias, "5:-1.5,6:2");
     assert_true(p.settings.sampler.temperature == 0.123456789f);
     assert_true(p.settings.sampler.seed != 0 && p.settings.sampler.seed != 5); /* a fresh one */
+    json_prompt_release(&p);
+    read_line(&p, &o, "{\"ids\":[0],\"seed\":12345678901.0,\"draw\":1e10,\"top_k\":5.0}");
+    assert_int_equal(p.settings.sampler.seed, 12345678901);
+    assert_int_equal(p.settings.sampler.draw, 10000000000);
+    assert_int_equal(p.settings.sampler.top_k, 5);
     json_prompt_release(&p);
     static const char *const bad[][2] = {
         {"{\"ids\":[2147483648]}", "ids[0] is not a token ID"},

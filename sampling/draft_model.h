@@ -9,8 +9,7 @@
 /* Draft by the engine's drafter from now on, d being as draft_begin left it. ERR_NOMEM. */
 int draft_model_begin(struct draft *d, const struct engine *e);
 /* draft_begin for an answer of the engine's model, as the setting says (speculate_of). A drafter
- * that is not there, since the settings of a line or of a model named it, drafts nothing: then it
- * is auto. */
+ * that is not there, since a model's own settings named it, drafts nothing: then it is auto. */
 int draft_begin_as_set(struct draft **d, const struct engine *e, const char *setting);
 /*
  * Decide how many tokens to draft behind the text [n], as of draft_propose; the text stays where it

@@ -164,6 +164,16 @@ static int take_value(struct buf *text, const struct setting *row, json_t *value
     return row->texts && json_is_string(value) ? put_word(text, value) : put_value(text, value);
 }
 
+/* A model that drafts is loaded for all lines, before the first one. */
+static int check_drafter_word(const struct setting *row, const char *text)
+{
+    return row != OPTION(generate.speculate) || speculate_of(text) != SPECULATE_MODEL
+               ? 0
+               : err_set(ERR_UNSUPPORTED,
+                         "speculate must be auto, off or lookup in a single line, not %s",
+                         file_quote(text));
+}
+
 static int take_setting(struct options *o, const char *name, json_t *value)
 {
     const struct setting *row;
@@ -178,9 +188,14 @@ static int take_setting(struct options *o, const char *name, json_t *value)
         return err_set(ERR_UNSUPPORTED, "%s cannot be given for a single line", row->name);
     if (json_is_null(value)) /* as if it were not there */
         return 0;
+    if (!shorthand && settings_store_origin(&o->store, row) == ORIGIN_LINE)
+        return err_set(ERR_FORMAT, "%s is in this line twice, by two names: give one of them",
+                       row->name);
     rc = take_value(&text, row, value);
     if (rc != 0)
         rc = err_set(rc, "%s %s", row->name, err_text());
+    if (rc == 0)
+        rc = check_drafter_word(row, buf_text(&text));
     if (rc == 0)
         rc = options_set(o, row, ORIGIN_LINE, buf_text(&text));
     buf_release(&text);

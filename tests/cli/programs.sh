@@ -32,7 +32,7 @@ is "a batch drafted by a model" "$(printf 'one\ntwo one two\n' | "$PRATTLE" -m $
     "$(printf 'one\ntwo one two\n' | "$PRATTLE" -m $MODEL -n 9 --seed 4 --speculate "$small")"
 has "another tokenizer cannot draft" "speculate: bundled has another tokenizer than" "$(p generate a -m $MODEL --speculate bundled)"
 has "nor what is not there" "speculate: cannot open /no/model" "$(p generate a -m $MODEL --speculate /no/model)"
-has "a line's model is not loaded" '"finish_reason"' "$(printf '{"prompt": "a", "speculate": "/no/model"}\n' | "$PRATTLE" -m $MODEL --jsonl -n 2 2>&1)"
+has "a line's model is not loaded" '"error":"speculate must be auto, off or lookup in a single line, not /no/model"' "$(printf '{"prompt": "a", "speculate": "/no/model"}\n' | "$PRATTLE" -m $MODEL --jsonl -n 2 2>&1)"
 
 has "--ids with none" "ids is empty" "$(p generate --model $MODEL --ids '')"
 has "  of logits too" "ids is empty" "$(p logits --model $MODEL --ids '')"

@@ -11,6 +11,7 @@
 #include "model/base/rng.h"
 #include "repl/session/json_lines.h"
 #include "repl/session/show.h"
+#include "repl/settings/unused.h"
 #include "repl/terminal/progress.h"
 #include "repl/terminal/term.h"
 #include "sampling/generate.h"
@@ -178,6 +179,8 @@ static int begin_turn(struct repl *r, struct turn **out, struct prompt *p, bool 
         rc = answer_check_samples(s);
     if (rc == 0)
         rc = options_check_answers(&r->options, progress_warn);
+    if (rc == 0 && !r->interactive) /* there another :set may follow */
+        rc = options_say_unused(&r->options, ORIGIN_COMMAND_LINE, progress_warn);
     if (rc == 0)
         rc = repl_ready(r, generate_texts(&s->generate, &s->sampler));
     if (rc != 0)

@@ -20,6 +20,7 @@
 #include "repl/session/batch_ranks.h"
 #include "repl/session/json_lines.h"
 #include "repl/session/processes.h"
+#include "repl/settings/unused.h"
 #include "repl/terminal/progress.h"
 #include "repl/session/answer.h"
 #include "repl/terminal/term.h"
@@ -397,6 +398,8 @@ static int run_batch(struct repl *r, struct lines *l, const struct settings *s)
                                                 s->batch.jsonl || *s->talk.save_samples != '\0',
                                             .user = l};
     int rc = options_check_answers(&r->options, progress_warn);
+    if (rc == 0 && !r->interactive && !s->batch.jsonl && world_rank() == 0)
+        rc = options_say_unused(&r->options, ORIGIN_COMMAND_LINE, progress_warn);
     int texts = generate_texts(&s->generate, &s->sampler), size = s->batch.batch_size;
     if (rc == 0)
         rc = repl_ready(r, texts > size ? texts : size);

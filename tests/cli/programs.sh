@@ -30,6 +30,12 @@ for how in off lookup "$small" "${MODEL}@4"; do
 done
 is "a batch drafted by a model" "$(printf 'one\ntwo one two\n' | "$PRATTLE" -m $MODEL -n 9 --seed 4)" \
     "$(printf 'one\ntwo one two\n' | "$PRATTLE" -m $MODEL -n 9 --seed 4 --speculate "$small")"
+is "what others leave without effect is told" "prattle: dry_base is not used: dry_multiplier is 0" \
+    "$("$PRATTLE" -m $MODEL --dry-base 3 --seed 1 -n 1 -p a 2>&1 >/dev/null)"
+is "  of a batch once" "prattle: top_k is not used: temperature is 0" \
+    "$(printf 'a\nb\n' | "$PRATTLE" -m $MODEL --greedy --top-k 3 -n 1 2>&1 >/dev/null)"
+is "  and not where lines may have more" "" \
+    "$(printf '{"prompt":"a","dry_multiplier":1}\n' | "$PRATTLE" -m $MODEL --jsonl --dry-base 3 --seed 1 -n 1 2>&1 >/dev/null)"
 has "another tokenizer cannot draft" "speculate: bundled has another tokenizer than" "$(p generate a -m $MODEL --speculate bundled)"
 has "nor what is not there" "speculate: cannot open /no/model" "$(p generate a -m $MODEL --speculate /no/model)"
 has "a line's model is not loaded" '"error":"speculate must be auto, off or lookup in a single line, not /no/model"' "$(printf '{"prompt": "a", "speculate": "/no/model"}\n' | "$PRATTLE" -m $MODEL --jsonl -n 2 2>&1)"

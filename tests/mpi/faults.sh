@@ -172,7 +172,7 @@ for _ in $(seq 2000); do cat "$TEXT"; done >long.txt
 EXEC="exec timeout 100" ranks 2 eval text long.txt --model $MODEL --last-n 2 >log 2>err &
 launcher=$!
 for _ in $(seq 3000); do grep -q 'Ctrl-C stops' err || ! kill -0 $launcher 2>/dev/null && break; sleep 0.02; done
-mpirun=$(pgrep -P $launcher mpirun) || mpirun=$(pgrep -P $launcher prterun)
+until mpirun=$(pgrep -P $launcher 'mpirun|prterun') || ! kill -0 $launcher 2>/dev/null; do sleep 0.02; done
 kill -STOP "$(pgrep -P "$mpirun" | tail -n 1)"
 wait $launcher
 is "one of an evaluation that is stopped ends it" 1 $?

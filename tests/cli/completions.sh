@@ -42,7 +42,25 @@ sed -E 's/"prompt": "[^"]*"/"prompt": ""/' pairs.jsonl >bare.jsonl
 sed -E 's/.*"completion": ("[^"]*").*/{"text": \1}/' pairs.jsonl >texts.jsonl
 loss() { measure "$1" | grep -oE '"loss": *\{[^}]*' | head -n 1; }
 is "without prompts it is that of a text" "$(loss texts.jsonl)" "$(loss bare.jsonl)"
-has "what is neither is refused" "it has question, answer; " \
-    "$(echo '{"question": "a", "answer": "b"}' >qa.jsonl; one qa data=qa.jsonl 2>&1)"
-has "  with what would do" "; two are learned where they are prompt and completion" "$(one qa data=qa.jsonl 2>&1)"
+
+# What data sets for other programs have is refused with the command that makes pairs of it.
+pairs() { # LINE PROMPT COMPLETION
+    local said
+    echo "$1" >other.jsonl
+    said=$(one other data=other.jsonl 2>&1)
+    is "made a pair: $1" "{\"prompt\":\"$2\",\"completion\":\" $3\"}" \
+        "$(eval "$(sed -n 's/.*; \(jq .*\) FILE > NEW.jsonl makes prompts and completions/\1 other.jsonl/p' <<<"$said")")"
+}
+pairs '{"question": "a", "answer": "b"}' a b
+pairs '{"instruction": "a", "input": "", "output": "b"}' a b
+pairs '{"instruction": "a", "input": "x", "output": "b"}' 'a\nx' b
+pairs '{"prompt": "a", "chosen": "b", "rejected": "c"}' a b
+pairs '{"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}' a b
+pairs '{"prompt": [{"role": "user", "content": "a"}], "completion": [{"role": "assistant", "content": "b"}]}' a b
+pairs '{"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]}' a b
+echo '{"question": "a", "reply": "b"}' >other.jsonl
+has "what is neither is refused" "line 1: expected an object whose field text is a string, it has question, reply; \`prattle data prepare" \
+    "$(one other data=other.jsonl 2>&1)"
+has "data prepare takes none, and says who does" "it has prompt, completion; training and evaluations read such prompts and completions as they are" \
+    "$("$PRATTLE" data prepare pairs.jsonl none --model $MODEL 2>&1)"
 finish

@@ -131,6 +131,7 @@ has "and is told once" "2 JSON lines have half a surrogate pair, replaced by U+F
 line() { printf "$1" >json.json; prepare json.json no-lines; }
 has "a list of objects is no JSON lines" "json.json line 1: expected a whole object; jq -c '.[]' FILE > NEW.jsonl makes lines" "$(line '[{"text": "a"}]')"
 has "  over several lines too" "line 1: expected a whole object; jq -c '.[]' FILE" "$(line '[ \n{"text": "a"}]')"
+has "  as some write it" "line 1: expected a whole object; jq -c '.[]' FILE" "$(line '[{"text": "a"},\n{"text": "b"}]')"
 has "nor is an object over several" "line 1: expected a whole object; jq -c . FILE > NEW.jsonl" "$(line '{\r\n"text": "a"}')"
 has "other fields are named" "whose field text is a string, it has content, title; \`prattle data prepare FILE NEW.jsonl field=NAME\` takes one" "$(line '{"content": "a", "n": 1, "title": "b"}')"
 is "  where there are such" "json.json line 2: expected an object whose field text is a string, not null" "$(line '{"text": "a"}\n{"text": null}' | head -n 1)"

@@ -19,6 +19,7 @@
 #include "model/base/mem.h"
 #include "model/base/utf8.h"
 #include "train/data/encoding.h"
+#include "train/data/json_fields.h"
 #include "train/data/not_text.h"
 
 #include <inttypes.h>
@@ -26,7 +27,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-enum { CHUNK_BYTES = 1 << 20, FIELDS_SHOWN = 120 };
+enum { CHUNK_BYTES = 1 << 20 };
 
 void text_reader_init(struct text_reader *r, const struct data_source *list, size_t n,
                       const char *separator)
@@ -323,70 +324,18 @@ static int next_text(struct text_reader *r, struct buf *out, bool *ends, bool *g
     }
 }
 
-static const char *kind_of_value(const json_t *value)
-{
-    switch (json_typeof(value)) {
-    case JSON_OBJECT:
-        return "an object";
-    case JSON_ARRAY:
-        return "a list";
-    case JSON_INTEGER:
-    case JSON_REAL:
-        return "a number";
-    case JSON_STRING:
-        return "a text";
-    case JSON_NULL:
-        return "null";
-    default:
-        return "true or false";
-    }
-}
-
-/* What an object has, of texts their names: ", it has a, b; `:data prepare ...` takes one"; else of
- * all what they are. given: the field was named, so what takes one is known. pairs: texts by two
- * other names would do. */
-static void name_fields(char *out, size_t size, const json_t *value, bool given, bool pairs)
-{
-    const char *name;
-    json_t *field;
-    size_t n = 0, n_texts = 0;
-    *out = '\0';
-    json_object_foreach((json_t *)(uintptr_t)value, name, field) n_texts += json_is_string(field);
-    json_object_foreach((json_t *)(uintptr_t)value, name, field)
-    {
-        if ((n_texts > 0 && !json_is_string(field)) || n >= FIELDS_SHOWN)
-            continue;
-        n += (size_t)snprintf(out + n, size - n, "%s%s", n == 0 ? ", it has " : ", ",
-                              file_quote(name));
-        if (n_texts == 0)
-            n += (size_t)snprintf(out + n, size - n, " (%s)", kind_of_value(field));
-    }
-    if (n_texts > 0 && n < size && !given)
-        n += (size_t)snprintf(out + n, size - n,
-                              "; `:data prepare FILE NEW.jsonl field=NAME` takes one");
-    if (n_texts > 1 && n < size && pairs)
-        snprintf(out + n, size - n, "; two are learned where they are prompt and completion");
-}
-
 /* Beside a line that is none, a list of all objects, or an object over several lines. */
 static int refuse_json(const struct text_reader *r, const json_t *value, const char *line, size_t n)
 {
-    char fields[4 * FIELDS_SHOWN], is[32] = "";
-    const json_t *field = json_object_get(value, r->field);
     while (n > 0 && strchr(" \t\r", line[n - 1]) != NULL)
         n--;
-    const bool list = json_is_array(value) || (value == NULL && n == 1 && *line == '[');
+    const bool list = json_is_array(value) || (value == NULL && n > 0 && *line == '[');
     if (r->line == 1 && (list || (value == NULL && n == 1 && *line == '{')))
         return err_set(ERR_FORMAT, "expected a whole object; jq -c %s FILE > NEW.jsonl makes lines",
                        list ? "'.[]'" : ".");
     if (value == NULL)
         return err_last();
-    name_fields(fields, sizeof fields, value, strcmp(r->field, "text") != 0, r->pairs);
-    if (field != NULL)
-        snprintf(is, sizeof is, ", not %s", kind_of_value(field));
-    const bool alone = field != NULL && json_object_size(value) == 1;
-    return err_set(ERR_FORMAT, "expected an object whose field %s is a string%s%s",
-                   file_quote(r->field), is, alone ? "" : fields);
+    return json_fields_refuse(value, r->field, r->pairs);
 }
 
 /* Of an object without the field: its prompt goes to out, its completion is kept. *text: what is

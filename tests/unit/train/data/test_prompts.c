@@ -208,16 +208,25 @@ static void other_sets_have_none(void **state)
 static void others_are_refused(void **state)
 {
     (void)state;
-    static const char *const lines[] = {"{\"prompt\": \"a\"}", "{\"completion\": \"a\"}",
-                                        "{\"prompt\": \"a\", \"completion\": 1}",
-                                        "{\"prompt\": null, \"completion\": \"a\"}"};
+    static const char *const lines[][2] = {
+        {"{\"prompt\": \"a\"}", "line 1: expected a completion beside the prompt"},
+        {"{\"completion\": \"a\"}", "line 1: expected a prompt beside the completion"},
+        {"{\"prompt\": \"a\", \"completion\": 1}",
+         "expected a completion that is a string, not a number"},
+        {"{\"prompt\": null, \"completion\": \"a\"}",
+         "expected a prompt that is a string, not null"},
+        {"{\"prompt\": \"a\", \"response\": \"b\"}",
+         "beside the prompt, it has prompt, response; jq -c '{prompt: .prompt, completion: (\" \" "
+         "+ .response)}' FILE"},
+        {"{\"text\": 1, \"prompt\": \"a\"}",
+         "expected an object whose field text is a string, not a number"}};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct dataset d, v;
         const char *name = "half.jsonl";
-        data_text(name, lines[i]);
+        data_text(name, lines[i][0]);
         struct data_config c = data_config_of(&name, 1);
         assert_int_equal(dataset_open(&d, &v, &c, data_tokenizer, 0, NULL), ERR_FORMAT);
-        assert_non_null(strstr(err_text(), "expected an object whose field text is a string"));
+        assert_non_null(strstr(err_text(), lines[i][1]));
         data_config_release(&c);
     }
     /* Who asks for one text of a line is not given two. */

@@ -207,8 +207,8 @@ static void show_counts(const struct dataset *d, const struct data_summary *s, b
                  (double)d->n_tokens / (double)d->n_documents);
     wrap_row("tokens", text);
     if (d->n_prompt > 0) {
-        snprintf(text, sizeof text, "%" PRIu64 " tokens, which training reads and does not learn",
-                 d->n_prompt);
+        snprintf(text, sizeof text, "%" PRIu64 " token%s, which training reads and does not learn",
+                 d->n_prompt, d->n_prompt == 1 ? "" : "s");
         wrap_row("prompts", text);
     }
 }

@@ -42,22 +42,27 @@ sed -E 's/"prompt": "[^"]*"/"prompt": ""/' pairs.jsonl >bare.jsonl
 sed -E 's/.*"completion": ("[^"]*").*/{"text": \1}/' pairs.jsonl >texts.jsonl
 loss() { measure "$1" | grep -oE '"loss": *\{[^}]*' | head -n 1; }
 is "without prompts it is that of a text" "$(loss texts.jsonl)" "$(loss bare.jsonl)"
+long=$(printf '%300s' x)
+for i in 1 2 3; do echo "{\"prompt\": \"$long\", \"completion\": \" y\"}"; done >long.jsonl
+has "windows of prompts alone are no evaluation" "long.jsonl: the windows that would be read have prompts alone" \
+    "$("$PRATTLE" eval text long.jsonl --model $MODEL --seq-length 8 --last-n 1 --limit 9 2>&1)"
+echo '{"prompt": "a", "completion": "b"}' >a.jsonl
+has "a prompt of one token" "1 token, which training reads" "$("$PRATTLE" data info a.jsonl --model $MODEL)"
 
 # What data sets for other programs have is refused with the command that makes pairs of it.
-pairs() { # LINE PROMPT COMPLETION
-    local said
+pairs() { # LINE PROMPT COMPLETION, as jq has them
     echo "$1" >other.jsonl
-    said=$(one other data=other.jsonl 2>&1)
-    is "made a pair: $1" "{\"prompt\":\"$2\",\"completion\":\" $3\"}" \
-        "$(eval "$(sed -n 's/.*; \(jq .*\) FILE > NEW.jsonl makes prompts and completions/\1 other.jsonl/p' <<<"$said")")"
+    has "a pair is made of $1" "; jq -c '{prompt: $2, completion: (\" \" + $3)}' FILE > NEW.jsonl makes prompts and completions" \
+        "$(one other data=other.jsonl 2>&1)"
 }
-pairs '{"question": "a", "answer": "b"}' a b
-pairs '{"instruction": "a", "input": "", "output": "b"}' a b
-pairs '{"instruction": "a", "input": "x", "output": "b"}' 'a\nx' b
-pairs '{"prompt": "a", "chosen": "b", "rejected": "c"}' a b
-pairs '{"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}' a b
-pairs '{"prompt": [{"role": "user", "content": "a"}], "completion": [{"role": "assistant", "content": "b"}]}' a b
-pairs '{"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]}' a b
+pairs '{"question": "a", "answer": "b"}' .question .answer
+pairs '{"instruction": "a", "output": "b"}' .instruction .output
+pairs '{"instruction": "a", "input": "", "output": "b"}' '(.instruction + "\n" + .input | rtrimstr("\n"))' .output
+pairs '{"prompt": "a", "chosen": "b", "rejected": "c"}' .prompt .chosen
+pairs '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}' '.messages[-2].content' '.messages[-1].content'
+pairs '{"prompt": [{"role": "user", "content": "a"}], "completion": [{"role": "assistant", "content": "b"}]}' \
+    '.prompt[-1].content' '.completion[0].content'
+pairs '{"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]}' '.conversations[-2].value' '.conversations[-1].value'
 echo '{"question": "a", "reply": "b"}' >other.jsonl
 has "what is neither is refused" "line 1: expected an object whose field text is a string, it has question, reply; \`prattle data prepare" \
     "$(one other data=other.jsonl 2>&1)"

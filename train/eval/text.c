@@ -58,6 +58,22 @@ static int read_ids(token_id **out, bool **omitted, const struct dataset *d,
     return dataset_read(d, *out, 0, most);
 }
 
+/* Whether a target of the windows counts. */
+static int check_targets(const struct passage *list, size_t n, const token_id *ids,
+                         const bool *omitted, const struct evaluation *ev)
+{
+    char shown[256];
+    for (size_t i = 0; i < n && omitted != NULL; i++)
+        for (size_t k = list[i].first; k < list[i].n; k++)
+            if (!omitted[list[i].ids + k - ids])
+                return 0;
+    return omitted == NULL ? 0
+                           : err_set(ERR_RANGE,
+                                     "%s: the windows that would be read have prompts alone, and "
+                                     "completions count; more windows (limit), or a longer text",
+                                     file_show(shown, sizeof shown, ev->path));
+}
+
 /* The window is no longer than the text. */
 static struct windows choose_windows(const struct dataset *d, const struct eval_config *c)
 {
@@ -89,6 +105,8 @@ int eval_dataset(struct evaluation *ev, const struct dataset *d)
         rc = read_ids(&ids, &omitted, d, &w, ev);
     if (rc == 0)
         rc = windows_cut(&list, &n, &w, ids, ev);
+    if (rc == 0)
+        rc = check_targets(list, n, ids, omitted, ev);
     ev->config.seq_length = w.length;
     ev->config.last_n = w.step;
     if (rc == 0) {

@@ -88,6 +88,23 @@ is "  leaves nothing" "0 objects left, at most 1 tables" "$(tail -n 1 log)"
 printf 'PAR1 and no more' >bad.parquet
 has "what is none" "bad.parquet: Apache Arrow cannot read it: [parquet][arrow][file-reader][new-path]: Invalid: magic bytes not found" \
     "$(with data prepare bad.parquet o --model $MODEL)"
+printf '%s\n' PAR1 'columns id prompt completion n3' group $'1\tQ: a\\n\t b\t3' $'2\t\\N\t c\t4' $'3\tQ: d\t\\N\t5' \
+    $'4\tQ: "e"\t f\t6' group $'5\tQ: g\t h\t7' >pairs.parquet
+printf '%s\n' '{"prompt": "Q: a\n", "completion": " b"}' '{"prompt": "Q: \"e\"", "completion": " f"}' \
+    '{"prompt": "Q: g", "completion": " h"}' >pairs.jsonl
+told() { with data info "$1" --model $MODEL | grep -v format; }
+: >log
+is "prompts and completions, in whole rows" "$(told pairs.jsonl)" "$(told pairs.parquet)"
+is "  nothing stays" "0 objects left, at most 1 tables" "$(sort -u log)"
+perl -ne 'print /\t/ ? join("\t", (split /\t/)[0, 2, 3, 1]) =~ s/\n//r . "\n" : s/prompt (.*)/$1 prompt/r' pairs.parquet >turned.parquet
+is "  the columns apart" "$(told pairs.jsonl)" "$(told turned.parquet)"
+sed -i 's/^columns/nested 3\n&/' pairs.parquet
+is "  behind a nested column" "$(told pairs.jsonl)" "$(told pairs.parquet)"
+sed 's/^columns.*/columns id question answer n3/' turned.parquet >other.parquet
+has "  and what is neither" "other.parquet has no column text, it has id, question, answer, n3; \`prattle data prepare FILE NEW.jsonl field=NAME\` takes one, and two are taken where they are prompt and completion" \
+    "$(with data info other.parquet --model $MODEL)"
+has "one column where one is asked for" "pairs.parquet has no column text, it has id, prompt, completion, n3; field=NAME chooses one" \
+    "$(with data prepare pairs.parquet none --model $MODEL)"
 { printf 'PAR1\ncolumns id text\ngroup\n'; for i in $(seq 3000); do printf '%d\tRow %d.\n' $i $i; done; } >many.parquet
 said=$(with data prepare many.parquet many.jsonl --model $MODEL)
 is "many rows" "$(for i in $(seq 3000); do printf '{"text":"Row %d."}\n' $i; done | sha256sum)" "$(sha256sum <many.jsonl)"

@@ -218,6 +218,7 @@ struct object *gparquet_arrow_file_reader_read_row_group(struct object *o, int g
     t->group = group;
     t->first = columns == NULL ? 0 : leaf < r->nested ? 0 : leaf - r->nested + 1;
     t->n = columns == NULL ? r->n_columns : (int)n;
+    t->n = t->n < r->n_columns - t->first ? t->n : r->n_columns - t->first;
     most_tables = ++tables > most_tables ? tables : most_tables;
     return t;
 }

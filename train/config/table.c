@@ -63,7 +63,7 @@ static const struct setting table[] = {
  .more = "\\n, \\t, \\r and \\\\ are understood: \\n\\n at empty lines"},
 {.group = "data", .name = "completion_only_loss", .type = SETTING_BOOL, .offset = D(completion_only_loss),
  .help = "of prompts and completions learn the latter alone",
- .more = "Of JSON lines with the fields prompt and completion: a line is one document of both, in windows like any other, and the loss counts the completion with its end. off: it counts both"},
+ .more = "Of JSON lines with the fields prompt and completion, or a Parquet file with such columns: a line is one document of both, in windows like any other, and the loss counts the completion with its end. off: it counts both"},
 {.group = "data", .name = "special", .type = SETTING_BOOL, .offset = D(special),
  .help = "read <|endoftext|> and the like in texts as tokens",
  .more = "All special tokens of the vocabulary, as the markers of a chat. off: as text, but for document_separator"},

@@ -234,7 +234,7 @@ static void look_at_source(struct marked *m, const struct data_source *source)
     struct text_stream s;
     bool got = false;
     if (!data_kind_is_text(source->kind) || source->parquet ||
-        text_stream_open(&s, source, "text") != 0)
+        text_stream_open(&s, source, "text", false) != 0)
         return;
     m->source = source;
     while (text_stream_next(&s, &got) == 0 && got && m->markup == NULL && m->dos == NULL) {

@@ -76,15 +76,24 @@ static const struct {
 #undef CALL
 };
 
-struct parquet {
-    void *reader, *table, *chunks, *array; /* the table is of the row group in progress */
-    char *name;                            /* of the file, for messages; owned */
-    const char *column;
-    int index; /* of the column among the file's */
-    int group, n_groups;
+/* One of the columns that are read. */
+struct column {
+    const char *name;     /* borrowed */
+    int index;            /* among the file's */
+    void *chunks, *array; /* of the row group in progress */
     unsigned chunk, n_chunks;
     int64_t row, n_rows; /* of the array */
     char *(*text)(void *array, int64_t i);
+};
+
+enum { COLUMNS = 2 };
+
+struct parquet {
+    void *reader, *table; /* the table is of the row group in progress */
+    char *name;           /* of the file, for messages; owned */
+    struct column columns[COLUMNS];
+    int n_columns;
+    int group, n_groups;
 };
 
 bool parquet_is_file(const char *head, size_t n)
@@ -148,7 +157,7 @@ static int refuse_file(const struct parquet *q, struct glib_error *e)
     return rc;
 }
 
-/* ---- the column ---- */
+/* ---- the columns ---- */
 
 /* The place of the column in a schema, which goes; -1: none. all: the names, or NULL. */
 static int find_index(void *schema, const char *column, struct buf *all)
@@ -168,26 +177,49 @@ static int find_index(void *schema, const char *column, struct buf *all)
     return found;
 }
 
-static int find_column(struct parquet *q)
+/* All of the columns, or -1. all: as find_index. */
+static int find_columns(struct parquet *q, struct buf *all)
 {
     struct glib_error *e = NULL;
+    for (int i = 0; i < q->n_columns; i++) {
+        void *schema = calls.gparquet_arrow_file_reader_get_schema(q->reader, &e);
+        if (schema == NULL)
+            return refuse_file(q, e);
+        q->columns[i].index = find_index(schema, q->columns[i].name, all);
+        if (q->columns[i].index < 0)
+            return ERR_MISSING;
+    }
+    return 0;
+}
+
+/* The column, or where there is none the prompts and completions. */
+static int choose_columns(struct parquet *q, const char *column, bool pairs)
+{
     struct buf all = {0};
     char shown[NAME_BYTES], wanted[NAME_BYTES], there[2 * NAME_BYTES];
-    void *schema = calls.gparquet_arrow_file_reader_get_schema(q->reader, &e);
-    if (schema == NULL)
-        return refuse_file(q, e);
-    q->index = find_index(schema, q->column, &all);
-    int rc = q->index >= 0
-                 ? 0
-                 : err_set(ERR_MISSING, "%s has no column %s, it has %s; field=NAME chooses one",
-                           file_show(shown, sizeof shown, q->name),
-                           file_show(wanted, sizeof wanted, q->column),
-                           file_show(there, sizeof there, buf_text(&all)));
+    q->columns[0].name = column;
+    q->n_columns = 1;
+    int rc = find_columns(q, &all);
+    if (rc == ERR_MISSING && pairs) {
+        q->columns[0].name = "prompt";
+        q->columns[1].name = "completion";
+        q->n_columns = COLUMNS;
+        rc = find_columns(q, NULL);
+    }
+    if (rc == ERR_MISSING)
+        rc = err_set(ERR_MISSING, "%s has no column %s, it has %s; %s",
+                     file_show(shown, sizeof shown, q->name),
+                     file_show(wanted, sizeof wanted, column),
+                     file_show(there, sizeof there, buf_text(&all)),
+                     pairs ? "`:data prepare FILE NEW.jsonl field=NAME` takes one, and two are "
+                             "taken where they are prompt and completion"
+                           : "field=NAME chooses one");
     buf_release(&all);
     return rc;
 }
 
-int parquet_open(struct parquet **out, const char *path, const char *name, const char *column)
+int parquet_open(struct parquet **out, const char *path, const char *name, const char *column,
+                 bool pairs)
 {
     struct glib_error *e = NULL;
     int rc = parquet_load();
@@ -195,13 +227,12 @@ int parquet_open(struct parquet **out, const char *path, const char *name, const
     *out = NULL;
     if (q == NULL)
         return rc == 0 ? ERR_NOMEM : rc;
-    q->column = column;
     if ((q->name = mem_strdup(name)) == NULL)
         rc = ERR_NOMEM;
     else if ((q->reader = calls.gparquet_arrow_file_reader_new_path(path, &e)) == NULL)
         rc = refuse_file(q, e);
     else
-        rc = find_column(q);
+        rc = choose_columns(q, column, pairs);
     if (rc == 0)
         q->n_groups = calls.gparquet_arrow_file_reader_get_n_row_groups(q->reader);
     if (rc == 0)
@@ -211,13 +242,20 @@ int parquet_open(struct parquet **out, const char *path, const char *name, const
     return rc;
 }
 
+static void drop_group(struct parquet *q)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        drop_object(&q->columns[i].array);
+        drop_object(&q->columns[i].chunks);
+    }
+    drop_object(&q->table);
+}
+
 void parquet_close(struct parquet *q)
 {
     if (q == NULL)
         return;
-    drop_object(&q->array);
-    drop_object(&q->chunks);
-    drop_object(&q->table);
+    drop_group(q);
     drop_object(&q->reader);
     mem_free(q->name);
     mem_free(q);
@@ -225,53 +263,66 @@ void parquet_close(struct parquet *q)
 
 /* ---- rows ---- */
 
+/* The columns of the table in progress; false: it does not have them all. */
+static bool find_chunks(struct parquet *q)
+{
+    for (int i = 0; i < q->n_columns; i++) {
+        struct column *c = &q->columns[i];
+        const int index = find_index(calls.garrow_table_get_schema(q->table), c->name, NULL);
+        drop_object(&c->chunks);
+        c->chunks = index < 0 ? NULL : calls.garrow_table_get_column_data(q->table, index);
+        if (c->chunks == NULL)
+            return false;
+        c->n_chunks = calls.garrow_chunked_array_get_n_chunks(c->chunks);
+        c->chunk = 0;
+        c->row = c->n_rows = 0;
+    }
+    return true;
+}
+
 /* Columns are counted as the file stores them, where a nested one before it is several: then all of
  * them are read. */
 static int open_group(struct parquet *q)
 {
     struct glib_error *e = NULL;
-    int column = q->index;
-    drop_object(&q->array);
-    drop_object(&q->chunks);
-    drop_object(&q->table);
-    q->table = calls.gparquet_arrow_file_reader_read_row_group(q->reader, q->group, &column, 1, &e);
+    int wanted[COLUMNS];
+    for (int i = 0; i < q->n_columns; i++)
+        wanted[i] = q->columns[i].index;
+    drop_group(q);
+    q->table = calls.gparquet_arrow_file_reader_read_row_group(q->reader, q->group, wanted,
+                                                               (size_t)q->n_columns, &e);
     if (q->table == NULL)
         return refuse_file(q, e);
-    if (find_index(calls.garrow_table_get_schema(q->table), q->column, NULL) != 0) {
-        drop_object(&q->table);
+    if (!find_chunks(q)) {
+        drop_group(q);
         q->table =
             calls.gparquet_arrow_file_reader_read_row_group(q->reader, q->group, NULL, 0, &e);
         if (q->table == NULL)
             return refuse_file(q, e);
+        if (!find_chunks(q))
+            return refuse_file(q, NULL);
     }
-    const int index = find_index(calls.garrow_table_get_schema(q->table), q->column, NULL);
-    q->chunks = index < 0 ? NULL : calls.garrow_table_get_column_data(q->table, index);
-    if (q->chunks == NULL)
-        return refuse_file(q, NULL);
-    q->n_chunks = calls.garrow_chunked_array_get_n_chunks(q->chunks);
-    q->chunk = 0;
     q->group++;
     return 0;
 }
 
-static int open_chunk(struct parquet *q)
+static int open_chunk(struct parquet *q, struct column *c)
 {
     char shown[NAME_BYTES], column[NAME_BYTES], type[NAME_BYTES];
-    drop_object(&q->array);
-    if ((q->array = calls.garrow_chunked_array_get_chunk(q->chunks, q->chunk++)) == NULL)
+    drop_object(&c->array);
+    if ((c->array = calls.garrow_chunked_array_get_chunk(c->chunks, c->chunk++)) == NULL)
         return refuse_file(q, NULL);
-    const char *is = calls.g_type_name_from_instance(q->array);
-    q->text = strcmp(is, "GArrowStringArray") == 0 ? calls.garrow_string_array_get_string
+    const char *is = calls.g_type_name_from_instance(c->array);
+    c->text = strcmp(is, "GArrowStringArray") == 0 ? calls.garrow_string_array_get_string
               : strcmp(is, "GArrowLargeStringArray") == 0
                   ? calls.garrow_large_string_array_get_string
                   : NULL;
-    if (q->text == NULL)
+    if (c->text == NULL)
         return err_set(ERR_FORMAT, "%s: the column %s has no texts (%s)",
                        file_show(shown, sizeof shown, q->name),
-                       file_show(column, sizeof column, q->column),
-                       file_show(type, sizeof type, is));
-    q->row = 0;
-    q->n_rows = calls.garrow_array_get_length(q->array);
+                       file_show(column, sizeof column, c->name), file_show(type, sizeof type, is));
+    c->row = 0;
+    c->n_rows = calls.garrow_array_get_length(c->array);
     return 0;
 }
 
@@ -290,35 +341,57 @@ static int add_quoted(struct buf *out, const char *text)
     return rc == 0 ? buf_char(out, '"') : rc;
 }
 
+/* Each column is at a row of the group in progress, in chunks of its own; *more false: one has no
+ * more. */
+static int find_row(struct parquet *q, bool *more)
+{
+    int rc = 0;
+    *more = true;
+    for (int i = 0; i < q->n_columns && rc == 0 && *more; i++) {
+        struct column *c = &q->columns[i];
+        while (rc == 0 && c->row == c->n_rows && c->chunk < c->n_chunks)
+            rc = open_chunk(q, c);
+        *more = c->row < c->n_rows;
+    }
+    return rc;
+}
+
+/* One object of the row's texts, where it has them all. */
 static int add_row(struct parquet *q, struct buf *out)
 {
-    if (calls.garrow_array_is_null(q->array, q->row))
-        return 0;
-    char *text = q->text(q->array, q->row);
-    int rc = text == NULL ? 0 : buf_char(out, '{');
-    if (text != NULL && rc == 0 && (rc = add_quoted(out, q->column)) == 0 &&
-        (rc = buf_char(out, ':')) == 0 && (rc = add_quoted(out, text)) == 0)
-        rc = buf_str(out, "}\n");
-    calls.g_free(text);
-    return rc;
+    const size_t before = out->n;
+    bool whole = true;
+    int rc = 0;
+    for (int i = 0; i < q->n_columns; i++) {
+        struct column *c = &q->columns[i];
+        char *text =
+            calls.garrow_array_is_null(c->array, c->row) ? NULL : c->text(c->array, c->row);
+        c->row++;
+        whole = whole && text != NULL;
+        if (whole && rc == 0 && (rc = buf_char(out, i == 0 ? '{' : ',')) == 0 &&
+            (rc = add_quoted(out, c->name)) == 0 && (rc = buf_char(out, ':')) == 0)
+            rc = add_quoted(out, text);
+        calls.g_free(text);
+    }
+    if (!whole)
+        out->n = before;
+    return rc == 0 && whole ? buf_str(out, "}\n") : rc;
 }
 
 int parquet_read(struct parquet *q, struct buf *out, bool *more, double *done)
 {
     int rc = 0;
+    bool row = false;
     *more = true;
-    while (rc == 0 && (q->array == NULL || q->row == q->n_rows)) {
-        if (q->chunks != NULL && q->chunk < q->n_chunks) {
-            rc = open_chunk(q);
-        } else if (q->group < q->n_groups) {
-            rc = open_group(q);
-        } else {
-            *more = false;
+    while (rc == 0 && !row && *more) {
+        if (q->table != NULL && ((rc = find_row(q, &row)) != 0 || row))
             break;
-        }
+        *more = q->group < q->n_groups;
+        rc = *more ? open_group(q) : 0;
     }
-    for (int i = 0; i < ROWS_AT_ONCE && rc == 0 && *more && q->row < q->n_rows; i++, q->row++)
-        rc = add_row(q, out);
+    for (int i = 0; i < ROWS_AT_ONCE && rc == 0 && row; i++)
+        if ((rc = add_row(q, out)) == 0)
+            rc = find_row(q, &row);
     *done = q->n_groups == 0 ? 1 : (double)q->group / q->n_groups;
     return rc;
 }

@@ -199,8 +199,9 @@ void text_reader_note(const struct text_reader *r, const struct progress *p)
 /* Begin the next text of the file, or what is none; r->open says whether there is one. */
 static int begin_text(struct text_reader *r, bool *skip)
 {
-    int rc =
-        r->stream.file.path == NULL ? text_stream_open(&r->stream, &r->list[r->at], r->field) : 0;
+    int rc = r->stream.file.path == NULL
+                 ? text_stream_open(&r->stream, &r->list[r->at], r->field, r->pairs)
+                 : 0;
     *skip = false;
     r->window.n = r->used = r->line = 0;
     r->inside = r->after = r->ended = false;

@@ -192,17 +192,19 @@ static void close_layer(struct text_stream *s)
     mem_free(l->block);
 }
 
-int text_stream_open(struct text_stream *s, const struct data_source *source, const char *column)
+int text_stream_open(struct text_stream *s, const struct data_source *source, const char *column,
+                     bool pairs)
 {
     char shown[NAME_BYTES];
     *s = (struct text_stream){.source = source,
                               .kind = source->kind,
                               .rows = source->parquet,
                               .column = column,
+                              .pairs = pairs,
                               .file.fd = -1};
     int rc = file_open(&s->file, source->path);
     if (rc == 0 && source->parquet)
-        rc = parquet_open(&s->parquet, source->path, source->path, column);
+        rc = parquet_open(&s->parquet, source->path, source->path, column, pairs);
     if (rc == 0 && source->packed) {
         s->n_head = s->file.bytes < TEXT_HEAD ? (size_t)s->file.bytes : TEXT_HEAD;
         rc = file_read_at(&s->file, s->head, 0, s->n_head);
@@ -386,7 +388,7 @@ static int open_rows(struct text_stream *s)
         rc = working_file_fill(&f, folder, s->bytes, read_parquet, s);
     snprintf(path, sizeof path, "/proc/self/fd/%d", f.fd);
     if (rc == 0)
-        rc = parquet_open(&s->parquet, path, s->name, s->column);
+        rc = parquet_open(&s->parquet, path, s->name, s->column, s->pairs);
     working_file_close(&f);
     mem_free(folder);
     s->given = 0;

@@ -55,6 +55,7 @@ struct text_stream {
     uint64_t unpacked[TEXT_LAYERS];        /* bytes that were made of them, by depth */
     bool rows;               /* the text is the rows of a Parquet file, as JSON lines */
     const char *column;      /* of it; borrowed */
+    bool pairs;              /* without that one, prompt and completion */
     struct parquet *parquet; /* NULL: it is not open yet; owned */
     struct buf lines;        /* of it, those not given yet from `given` on */
     uint64_t bytes;          /* of the text in progress as its archive says, 0: it does not */
@@ -65,9 +66,10 @@ struct text_stream {
                              for all .bin and .idx */
     char name[TEXT_NAME]; /* of the text in progress, for messages: "a.tar.xz: b/c.txt" */
 };
-/* s stays where it is until it is closed. On failure it is closed. column: of a Parquet file;
- * borrowed. */
-int text_stream_open(struct text_stream *s, const struct data_source *source, const char *column);
+/* s stays where it is until it is closed. On failure it is closed. column, pairs: of a
+ * Parquet file, as parquet_open; borrowed. */
+int text_stream_open(struct text_stream *s, const struct data_source *source, const char *column,
+                     bool pairs);
 void text_stream_close(struct text_stream *s);
 /* Go to the next text; *got is false if there are no more. ERR_FORMAT names a text that is damaged,
  * encrypted, truncated or not a text. */

@@ -30,7 +30,7 @@ static int read_packed(struct buf *out, const char *path, uint64_t max)
         .path = (char *)(uintptr_t)path, .kind = DATA_TEXT, .packed = true};
     struct text_stream s;
     bool got = false, more = false;
-    int rc = text_stream_open(&s, &source, "text");
+    int rc = text_stream_open(&s, &source, "text", false);
     if (rc != 0)
         return rc;
     if ((rc = text_stream_next(&s, &got)) == 0 && got)

@@ -68,7 +68,7 @@ int unpacked_each(const struct file *f, const char *folder,
         return rc;
     if (!data_is_packed(head, n_head, f->path))
         return take(user, f);
-    if ((rc = text_stream_open(&s, &source, "")) != 0)
+    if ((rc = text_stream_open(&s, &source, "", false)) != 0)
         return rc;
     rc = take_texts(&n, &s, folder, choose, take, user, p);
     text_stream_close(&s);

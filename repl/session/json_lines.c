@@ -218,6 +218,7 @@ static const char *foreign_name(const char *name)
         {"text", TEXT},
         {"input", TEXT},
         {"inputs", TEXT},
+        {"completion", "jq -c 'del(.completion)' FILE makes prompts of training data"},
         {"prompt_ids", IDS},
         {"prompt_token_ids", IDS},
         {"input_ids", IDS},

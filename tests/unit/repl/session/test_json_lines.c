@@ -65,6 +65,8 @@ static void json_lines_are_read(void **state)
         {"{\"prompt\": \"a\", \"top_p\": []}", "top_p must be a text, a number"},
         {"{\"ids\": [1, -2]}", "ids[1] is not a token ID"},
         {"{\"ids\": [1], \"prompt\": \"a\"}", "give one"},
+        {"{\"prompt\": \"a\", \"completion\": \"b\"}",
+         "a line has no completion; jq -c 'del(.completion)' FILE makes prompts of training data"},
         {"{\"prompt_ids\": [1]}", "a line has no prompt_ids; its token IDs are \"ids\""},
         {"{\"prompt\": \"a\", \"max_length\": 9}", "max_new_tokens counts new tokens"},
         {"{\"prompt\": \"a\", \"stop_token_ids\": [9]}", "stop_token has IDs"},

@@ -42,14 +42,17 @@ has "it can be as many again" "[finished at step $((STEPS + 2))" \
     "$("$PRATTLE" train resume run steps=$((STEPS + 2)) replicas=3)"
 # A replica that is less than whole regroups: as fewer stages, as fewer shards, and as one process.
 lose() { # LAYOUT...: a process of each of its starts, until one is left; prints how it went on
-    local at= times=0
+    local at= times=0 n=
     start parts replicas=1 elastic=on "$@"
     while until_newer parts "$at"; do
         at=$(newest parts)
-        find_processes && [ ${#ranks[@]} -gt 1 ] || break
+        # The newest may be of those before the loss.
+        until find_processes && [ ${#ranks[@]} -eq ${n:-${#ranks[@]}} ] || ! kill -0 $launcher 2>/dev/null; do sleep 0.02; done
+        [ ${#ranks[@]} -gt 1 ] || break
         kill -9 "${ranks[$((times % 2))]}"
         times=$((times + 1))
         until [ "$(grep -c 'continues with' log)" -ge $times ] || ! kill -0 $launcher 2>/dev/null; do sleep 0.02; done
+        n=$(sed -n 's/.*continues with \([0-9]*\) .*/\1/p' log | tail -n 1)
     done
     wait $launcher
     echo "$? $(digest parts) $(grep -o 'continues with .* from step' log | xargs -d '\n')"

@@ -188,9 +188,10 @@ static int take_setting(struct options *o, const char *name, json_t *value)
         return err_set(ERR_UNSUPPORTED, "%s cannot be given for a single line", row->name);
     if (json_is_null(value)) /* as if it were not there */
         return 0;
-    if (!shorthand && settings_store_origin(&o->store, row) == ORIGIN_LINE)
+    if ((!shorthand || json_is_true(value)) &&
+        settings_store_origin(&o->store, meant) == ORIGIN_LINE)
         return err_set(ERR_FORMAT, "%s is in this line twice, by two names: give one of them",
-                       row->name);
+                       meant->name);
     rc = take_value(&text, row, value);
     if (rc != 0)
         rc = err_set(rc, "%s %s", row->name, err_text());

@@ -57,6 +57,10 @@ static void json_lines_are_read(void **state)
         {"{\"prompt\": \"a\", \"max_tokens\": -1}", "max_tokens must be a whole number"},
         {"{\"prompt\": \"a\", \"max_tokens\": 2, \"max_new_tokens\": 3}",
          "max_new_tokens is in this line twice, by two names: give one of them"},
+        {"{\"prompt\": \"a\", \"temperature\": 0.5, \"greedy\": true}",
+         "temperature is in this line twice, by two names: give one of them"},
+        {"{\"prompt\": \"a\", \"greedy\": true, \"temperature\": 0.5}",
+         "temperature is in this line twice, by two names: give one of them"},
         {"{\"prompt\": \"a\", \"speculate\": \"lokup\"}",
          "speculate must be auto, off or lookup in a single line, not lokup"},
         {"{\"prompt\": \"a\", \"max_tokens\": 2.0000000001}", "not 2.0000000001"},
@@ -152,6 +156,9 @@ static void values_mean_what_they_say(void **state)
     assert_string_equal(p.settings.sampler.logit_bias, "5:-1.5,6:2");
     assert_true(p.settings.sampler.temperature == 0.123456789f);
     assert_true(p.settings.sampler.seed != 0 && p.settings.sampler.seed != 5); /* a fresh one */
+    json_prompt_release(&p);
+    read_line(&p, &o, "{\"ids\":[0],\"temperature\":0.5,\"greedy\":false}");
+    assert_true(p.settings.sampler.temperature == 0.5f);
     json_prompt_release(&p);
     read_line(&p, &o, "{\"ids\":[0],\"seed\":12345678901.0,\"draw\":1e10,\"top_k\":5.0}");
     assert_int_equal(p.settings.sampler.seed, 12345678901);

@@ -28,9 +28,15 @@ static bool has_no_mirostat(const struct settings *s)
     return s->sampler.mirostat == 0;
 }
 
+static bool is_contrastive(const struct settings *s)
+{
+    return s->generate.penalty_alpha > 0;
+}
+
 static bool has_mirostat(const struct settings *s)
 {
-    return s->sampler.mirostat > 0 && chain_has(s->sampler.chain, STAGE_MIROSTAT);
+    return s->sampler.mirostat > 0 && chain_has(s->sampler.chain, STAGE_MIROSTAT) &&
+           !is_contrastive(s);
 }
 
 static bool has_no_top_k(const struct settings *s)
@@ -52,11 +58,6 @@ static bool has_one_beam(const struct settings *s)
 static bool has_beams(const struct settings *s)
 {
     return s->generate.num_beams > 1;
-}
-
-static bool is_contrastive(const struct settings *s)
-{
-    return s->generate.penalty_alpha > 0;
 }
 
 static bool is_greedy(const struct settings *s)
@@ -81,6 +82,7 @@ static bool has_no_lines(const struct settings *s)
 }
 
 #define CUTS "top_p min_p typical_p top_n_sigma xtc_probability topk_uniform"
+#define OFF_AT_1 "top_p typical_p temperature repetition_penalty"
 #define DRAWS CUTS " dynatemp_range mirostat"
 
 static const struct unused {
@@ -152,7 +154,7 @@ static int is_idle(bool *idle, const struct settings *s, const struct setting *r
         *idle = strcmp(buf_text(&now), buf_text(&then)) == 0;
     const char *text = buf_text(&now);
     *idle = *idle || *text == '\0' || strcmp(text, "off") == 0 || strcmp(text, "0") == 0 ||
-            (row->type == SETTING_FLOAT && strcmp(text, "1") == 0);
+            (has_name(OFF_AT_1, row->name) && strcmp(text, "1") == 0);
     buf_release(&now);
     buf_release(&then);
     return rc;

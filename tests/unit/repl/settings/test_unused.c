@@ -59,6 +59,9 @@ static void what_another_setting_switches_off_is_told(void **state)
         {"num_beams=2 temperature=0.5", "temperature is not used: beam search draws nothing\n"},
         {"penalty_alpha=0.6 top_k=4 min_p=0.1",
          "min_p is not used: contrastive search draws nothing\n"},
+        {"penalty_alpha=0.6 top_k=4 mirostat=2",
+         "mirostat is not used: contrastive search draws nothing\n"},
+        {"temperature=0 xtc_probability=1", "xtc_probability is not used: temperature is 0\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_told(cases[i][0], cases[i][1]);

@@ -23,19 +23,24 @@ static int sampled_tensor(const struct source *s, int i)
             return at;
 }
 
-static int read_value(uint16_t *out, const struct param_tensor *t, const struct tensor_reader *r,
+static int read_value(float *out, const struct param_tensor *t, const struct tensor_reader *r,
                       int i)
 {
     /* Odd multiples, so that neither rows nor columns come in the order of i. */
     const uint64_t rows = (uint64_t)t->rows, cols = (uint64_t)t->cols,
                    row = rows * (uint64_t)(i * 37 % N) / N, col = cols * (uint64_t)(i * 23 % N) / N;
-    float stored = 0, value; /* of any type */
+    float stored = 0; /* of any type */
     int rc = r->read(r->user, &stored, r->out_major ? col * rows + row : row * cols + col, 1);
-    if (rc == 0) {
-        half_exact_widen(&value, &stored, r->dtype, 1);
-        *out = half_from_f32(value);
-    }
+    if (rc == 0)
+        half_exact_widen(out, &stored, r->dtype, 1);
     return rc;
+}
+
+static bool is_bf16(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (bits & 0xffff) == 0;
 }
 
 static enum dtype coarser(enum dtype a, enum dtype b)
@@ -46,6 +51,7 @@ static enum dtype coarser(enum dtype a, enum dtype b)
 int weights_sample_take(struct weights_sample *out, const struct source *s)
 {
     struct weights_sample taken = {.n = N, .dtype = DTYPE_F32};
+    bool narrow = true;
     int rc = 0;
     *out = (struct weights_sample){0};
     for (int i = 0; i < N && rc == 0; i++) {
@@ -54,8 +60,14 @@ int weights_sample_take(struct weights_sample *out, const struct source *s)
         if (r->stored != NULL && r->read_q8 == NULL)
             return 0;
         taken.dtype = coarser(taken.dtype, r->read_q8 != NULL ? DTYPE_Q8 : r->dtype);
-        rc = read_value(&taken.values[i], &s->table.tensors[at], r, i);
+        float value = 0;
+        rc = read_value(&value, &s->table.tensors[at], r, i);
+        taken.values[i] = half_from_f32(value);
+        narrow &= is_bf16(value);
     }
+    /* Those of a file in bfloat16, widened for training, are no closer to others for it. */
+    if (narrow)
+        taken.dtype = coarser(taken.dtype, DTYPE_BF16);
     if (rc == 0)
         *out = taken;
     return rc;

@@ -59,6 +59,29 @@ static void precisions_match(void **state)
     assert_true(weights_sample_match(&a, &b));
 }
 
+/* What was widened from bfloat16 has no more bits than that. */
+static void widened_values_stay_coarse(void **state)
+{
+    (void)state;
+    struct model m = {0};
+    tiny_init(&m, &c, DTYPE_F32, 1);
+    const struct weights_sample exact = sample_of(&m);
+    for (int i = 0; i < m.params.n_tensors; i++) {
+        const struct param_tensor *t = &m.params.tensors[i];
+        if (t->kind != PARAM_CONV1D)
+            continue;
+        uint32_t *w = t->linear->data;
+        const size_t n = (size_t)t->rows * (size_t)linear_panels(t->cols) * PANEL;
+        for (size_t k = 0; k < n; k++)
+            w[k] = (w[k] + 0x8000) & 0xffff0000u;
+    }
+    const struct weights_sample widened = sample_of(&m);
+    assert_int_equal(exact.dtype, DTYPE_F32);
+    assert_int_equal(widened.dtype, DTYPE_BF16);
+    assert_true(weights_sample_match(&exact, &widened));
+    tiny_release(&m);
+}
+
 /* Each kind of matrix in each layer counts, since an adapter that was merged changes only some. */
 static void every_matrix_counts(void **state)
 {
@@ -144,7 +167,8 @@ int main(void)
     c = config_of(3, 2, 64, 128, 32, 96);
     assert_ok(config_check(&c));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(precisions_match), cmocka_unit_test(every_matrix_counts),
-        cmocka_unit_test(the_file_keeps_it), cmocka_unit_test(other_texts_are_none)};
+        cmocka_unit_test(precisions_match), cmocka_unit_test(widened_values_stay_coarse),
+        cmocka_unit_test(every_matrix_counts), cmocka_unit_test(the_file_keeps_it),
+        cmocka_unit_test(other_texts_are_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

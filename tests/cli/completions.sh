@@ -42,10 +42,16 @@ sed -E 's/"prompt": "[^"]*"/"prompt": ""/' pairs.jsonl >bare.jsonl
 sed -E 's/.*"completion": ("[^"]*").*/{"text": \1}/' pairs.jsonl >texts.jsonl
 loss() { measure "$1" | grep -oE '"loss": *\{[^}]*' | head -n 1; }
 is "without prompts it is that of a text" "$(loss texts.jsonl)" "$(loss bare.jsonl)"
-long=$(printf '%300s' x)
-for i in 1 2 3; do echo "{\"prompt\": \"$long\", \"completion\": \" y\"}"; done >long.jsonl
-has "windows of prompts alone are no evaluation" "long.jsonl: the windows that would be read have prompts alone" \
-    "$("$PRATTLE" eval text long.jsonl --model $MODEL --seq-length 8 --last-n 1 --limit 9 2>&1)"
+# Windows of prompts alone: they are no figures, and no measure of what is a spike.
+for i in $(seq 30); do
+    echo "{\"prompt\": \"$(printf 'the fox %.0s' $(seq 40))$i\", \"completion\": \" yes\"}"
+done >wide.jsonl
+TEXT=wide.jsonl one some steps=120 global_batch_size=1 gradient_blocks=1 micro_batch_size=1 spike_z=2 log_every=1 >/dev/null 2>err
+is "steps without targets make no spikes of the others" '"skipped":0.0' \
+    "$(tail -n 1 some/metrics.jsonl | grep -o '"skipped":[0-9.]*')"
+is "  and have no loss" 1 "$(($(grep -c '"loss"' some/metrics.jsonl) < 30))"
+has "an evaluation without any says so" "there is no completion in the 1 window of wide.jsonl" \
+    "$("$PRATTLE" eval text wide.jsonl --model $MODEL --seq-length 32 --limit 1 2>&1)"
 echo '{"prompt": "a", "completion": "b"}' >a.jsonl
 has "a prompt of one token" "1 token, which training reads" "$("$PRATTLE" data info a.jsonl --model $MODEL)"
 

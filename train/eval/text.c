@@ -13,6 +13,7 @@
 #include "train/eval/token_sums.h"
 #include "train/eval/windows.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,22 +59,6 @@ static int read_ids(token_id **out, bool **omitted, const struct dataset *d,
     return dataset_read(d, *out, 0, most);
 }
 
-/* Whether a target of the windows counts. */
-static int check_targets(const struct passage *list, size_t n, const token_id *ids,
-                         const bool *omitted, const struct evaluation *ev)
-{
-    char shown[256];
-    for (size_t i = 0; i < n && omitted != NULL; i++)
-        for (size_t k = list[i].first; k < list[i].n; k++)
-            if (!omitted[list[i].ids + k - ids])
-                return 0;
-    return omitted == NULL ? 0
-                           : err_set(ERR_RANGE,
-                                     "%s: the windows that would be read have prompts alone, and "
-                                     "completions count; more windows (limit), or a longer text",
-                                     file_show(shown, sizeof shown, ev->path));
-}
-
 /* The window is no longer than the text. */
 static struct windows choose_windows(const struct dataset *d, const struct eval_config *c)
 {
@@ -105,8 +90,6 @@ int eval_dataset(struct evaluation *ev, const struct dataset *d)
         rc = read_ids(&ids, &omitted, d, &w, ev);
     if (rc == 0)
         rc = windows_cut(&list, &n, &w, ids, ev);
-    if (rc == 0)
-        rc = check_targets(list, n, ids, omitted, ev);
     ev->config.seq_length = w.length;
     ev->config.last_n = w.step;
     if (rc == 0) {
@@ -139,9 +122,14 @@ int eval_dataset(struct evaluation *ev, const struct dataset *d)
 int eval_text(struct evaluation *ev)
 {
     struct dataset d = {0};
+    char shown[256];
     int rc = eval_open_text(&d, ev);
     if (rc == 0)
         rc = eval_dataset(ev, &d);
+    if (rc == 0 && ev->result->targets == 0 && !ev->result->partial)
+        rc = err_set(ERR_RANGE, "there is no completion in the %" PRIu64 " window%s of %s",
+                     ev->result->done, ev->result->done == 1 ? "" : "s",
+                     file_show(shown, sizeof shown, ev->path));
     dataset_close(&d);
     return rc;
 }

@@ -263,7 +263,8 @@ static enum run_fault take_gradients(struct run *r, double loss, float scale)
                         r->state.grad_norm, (float)r->state.rate))
         return FAULT_WEIGHTS;
     run_shares_spread_weights(r);
-    spike_guard_add(&r->state.spike_guard, loss, r->state.grad_norm);
+    if (r->sum.n_targets > 0) /* a step of prompts alone is no measure of others */
+        spike_guard_add(&r->state.spike_guard, loss, r->state.grad_norm);
     if (t->auto_loss_scaling == 1)
         loss_scale_advance(&r->state.scale, t->loss_scaling_growth);
     return FAULT_NONE;

@@ -16,6 +16,7 @@ is "data info counts both" 1 "$((prompts > 0 && prompts < all))"
 one whole micro_batch_size=2 eval_every=10 >log 2>err
 has "a run says what counts" "the loss counts completions alone: " "$(cat err)"
 has "  and how to count all" "of prompts (completion_only_loss=off counts these too)" "$(cat err)"
+is "tokens are those that are read" '"tokens":10240' "$(tail -n 1 whole/metrics.jsonl | grep -o '"tokens":[0-9]*')"
 want=$(digest whole)
 one some micro_batch_size=4 eval_every=10 recompute=layers --threads 2 >/dev/null 2>err
 is "the bits of other micro-batches and threads" "$want" "$(digest some)"

@@ -104,6 +104,21 @@ static void prompts_are_encoded_alone(void **state)
     data_config_release(&c);
 }
 
+/* Nor does a tokenizer put the space before a completion that it puts before a text. */
+static void completions_go_on(void **state)
+{
+    (void)state;
+    struct tokenizer *plain = data_tokenizer;
+    struct dataset d;
+    data_tokenizer = tiny_tokenizer_with(true);
+    d = open_pairs(true);
+    assert_string_equal(marked(&d),
+                        "[ how are] you$ a line of text$[ no]yes$ alone$[ unanswered]$");
+    dataset_close(&d);
+    tokenizer_free(data_tokenizer);
+    data_tokenizer = plain;
+}
+
 static void windows_have_no_labels_there(void **state)
 {
     (void)state;
@@ -249,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(completions_count_alone),
         cmocka_unit_test(prompts_are_encoded_alone),
+        cmocka_unit_test(completions_go_on),
         cmocka_unit_test(windows_have_no_labels_there),
         cmocka_unit_test(held_out_documents_have_theirs),
         cmocka_unit_test(long_ones_are_read),

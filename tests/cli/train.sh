@@ -126,6 +126,10 @@ rm -r shorter/step-000024
 has "a run that is made shorter is finished" "[finished at step 12" "$("$PRATTLE" train resume shorter steps=12 2>&1)"
 has "  of so many steps" "step 12/12" "$("$PRATTLE" train status shorter 2>&1)"
 has "  which its checkpoint knows" "[finished at step 12" "$("$PRATTLE" train resume shorter 2>&1)"
+mkdir shorter/step-000012/notes
+has "one with a folder of somebody's keeps its state" "shorter/step-000012/notes is a folder, which is not carried over" \
+    "$("$PRATTLE" train resume shorter grad_clip=3 2>&1)"
+rmdir shorter/step-000012/notes
 
 # By a decay that multiplies the weights at every step, whatever the gradients.
 sed 's/"initializer_range": 0.4/"initializer_range": 11.5/' "${MODEL#random:}" >large.json

@@ -393,24 +393,35 @@ int checkpoint_read(const struct checkpoint *c, const struct optimizer_block *b,
 
 /* ---- another state ---- */
 
+/* Of `path`, which was to get a link elsewhere. */
+static int refuse_link(const char *path)
+{
+    const int why = errno;
+    char shown[SHOWN];
+    file_show(shown, sizeof shown, path);
+    if (file_is_folder(path))
+        return err_set(ERR_UNSUPPORTED, "%s is a folder, which is not carried over", shown);
+    errno = why;
+    return why == EPERM || why == ENOSYS || why == EOPNOTSUPP
+               ? err_set(ERR_UNSUPPORTED, "%s gets no hard link from its file system", shown)
+               : file_fails("link", path);
+}
+
 /* All but what a state is in. */
 static int link_others(const char *from, const char *to)
 {
-    char shown[SHOWN];
     DIR *dir = opendir(from);
     int rc = dir == NULL ? file_fails("open", from) : 0;
     for (const char *name; rc == 0 && (name = folder_entry_next(dir)) != NULL;) {
         if (strcmp(name, STATE) == 0 || strcmp(name, MANIFEST) == 0)
             continue;
-        char *path = file_join(to, name);
-        if (path == NULL)
+        char *there = file_join(from, name), *here = file_join(to, name);
+        if (there == NULL || here == NULL)
             rc = ERR_NOMEM;
-        else if (linkat(dirfd(dir), name, AT_FDCWD, path, 0) != 0)
-            rc = errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP
-                     ? err_set(ERR_UNSUPPORTED, "%s is on a file system without hard links",
-                               file_show(shown, sizeof shown, from))
-                     : file_fails("write", path);
-        mem_free(path);
+        else if (linkat(AT_FDCWD, there, AT_FDCWD, here, 0) != 0)
+            rc = refuse_link(there);
+        mem_free(there);
+        mem_free(here);
     }
     folder_entry_close(dir);
     return rc;

@@ -51,6 +51,8 @@ TEXT=wide.jsonl one some steps=120 global_batch_size=1 gradient_blocks=1 micro_b
 is "steps without targets make no spikes of the others" '"skipped":0.0' \
     "$(tail -n 1 some/metrics.jsonl | grep -o '"skipped":[0-9.]*')"
 is "  and have no loss" 1 "$(($(grep -c '"loss"' some/metrics.jsonl) < 30))"
+ranks 2 eval text pairs.jsonl --model $MODEL --seq-length 32 --last-n 32 --json >shared 2>err
+is "an evaluation by two processes counts the same" "$(measure pairs.jsonl | targets)" "$(targets <shared; cat err)"
 has "an evaluation without any says so" "there is no completion in the 1 window of wide.jsonl" \
     "$("$PRATTLE" eval text wide.jsonl --model $MODEL --seq-length 32 --limit 1 2>&1)"
 echo '{"prompt": "a", "completion": "b"}' >a.jsonl

@@ -12,6 +12,7 @@
 #include "train/data/source.h"
 #include "train/eval/token_sums.h"
 #include "train/eval/windows.h"
+#include "train/parallel/world.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -126,7 +127,9 @@ int eval_text(struct evaluation *ev)
     int rc = eval_open_text(&d, ev);
     if (rc == 0)
         rc = eval_dataset(ev, &d);
-    if (rc == 0 && ev->result->targets == 0 && !ev->result->partial)
+    /* Of several ranks the first alone has counted. */
+    if (rc == 0 && d.n_prompt > 0 && ev->result->targets == 0 && !ev->result->partial &&
+        !(ev->config.by_ranks && world_rank() > 0))
         rc = err_set(ERR_RANGE, "there is no completion in the %" PRIu64 " window%s of %s",
                      ev->result->done, ev->result->done == 1 ? "" : "s",
                      file_show(shown, sizeof shown, ev->path));

@@ -117,3 +117,18 @@ char *file_home(enum file_home kind, const char *name)
     err_set(ERR_MISSING, "neither HOME nor %s is set", homes[kind].variable);
     return NULL;
 }
+
+char *file_find_program(const char *name)
+{
+    const char *list = getenv("PATH");
+    char path[PATH_MAX];
+    while (list != NULL) {
+        const int n = (int)strcspn(list, ":");
+        const int used =
+            snprintf(path, sizeof path, "%.*s/%s", n > 0 ? n : 1, n > 0 ? list : ".", name);
+        if (used < (int)sizeof path && access(path, X_OK) == 0 && !file_is_folder(path))
+            return mem_strdup(path);
+        list = list[n] == '\0' ? NULL : list + n + 1;
+    }
+    return NULL;
+}

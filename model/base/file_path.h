@@ -28,6 +28,10 @@ char *file_join(const char *folder, const char *name);
 /* "~" and "~/x" with the home folder; any other path is copied. */
 char *file_expand(const char *path);
 
+/* The program of this name that the shell would start: the first executable file in the folders of
+ * PATH, of which an empty one is ".". NULL: there is none, or no memory, without err_set. */
+char *file_find_program(const char *name);
+
 /*
  * The path of NAME in the program's user folder of one kind, by the XDG Base Directory
  * Specification: $XDG_STATE_HOME/prattle/NAME, or ~/.local/state/prattle/NAME where the variable

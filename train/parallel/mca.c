@@ -51,30 +51,16 @@ char *mca_find(const char *text, const char *name)
 
 /* ---- where files are ---- */
 
-static char *find_program(const char *name)
-{
-    const char *list = getenv("PATH");
-    char path[PATH_MAX];
-    while (list != NULL && *list != '\0') {
-        const size_t n = strcspn(list, ":");
-        const int used = snprintf(path, sizeof path, "%.*s/%s", (int)n, list, name);
-        if (used < (int)sizeof path && access(path, X_OK) == 0)
-            return mem_strdup(path);
-        list += n + (list[n] != '\0');
-    }
-    return NULL;
-}
-
 char *mca_find_mpirun(void)
 {
-    return find_program("mpirun");
+    return file_find_program("mpirun");
 }
 
 /* mpirun may be a link, and a script of the user's before either. */
 bool mca_has_prrte(void)
 {
-    char *mpirun = mca_find_mpirun(), *prrte = find_program("prterun"),
-         *orte = find_program("orterun"), real[PATH_MAX] = "";
+    char *mpirun = mca_find_mpirun(), *prrte = file_find_program("prterun"),
+         *orte = file_find_program("orterun"), real[PATH_MAX] = "";
     const bool is_link = mpirun != NULL && realpath(mpirun, real) != NULL &&
                          strcmp(strrchr(real, '/'), "/orterun") == 0;
     const bool has = mpirun != NULL && prrte != NULL && orte == NULL && !is_link;

@@ -15,27 +15,14 @@
 
 static const char PROGRAM[] = "wandb";
 
-static bool is_program(const char *folder, size_t n)
-{
-    char *path = mem_sprintf("%.*s/%s", (int)n, n == 0 ? "" : folder, PROGRAM);
-    const bool found = path != NULL && access(n == 0 ? PROGRAM : path, X_OK) == 0 &&
-                       !file_is_folder(n == 0 ? PROGRAM : path);
-    mem_free(path);
-    return found;
-}
-
 int wandb_check(void)
 {
-    const char *list = getenv("PATH");
-    for (const char *p = list; p != NULL;) {
-        const size_t n = strcspn(p, ":");
-        if (is_program(p, n))
-            return 0;
-        p = p[n] == '\0' ? NULL : p + n + 1;
-    }
-    return err_set(
-        ERR_MISSING,
-        "wandb is on, but there is no program wandb on PATH: install it, or set wandb=off");
+    char *path = file_find_program(PROGRAM);
+    const bool found = path != NULL;
+    mem_free(path);
+    return found ? 0
+                 : err_set(ERR_MISSING, "wandb is on, but there is no program wandb on PATH: "
+                                        "install it, or set wandb=off");
 }
 
 /* By a shell that leaves it alone and ends, so that nobody has to wait for it. */

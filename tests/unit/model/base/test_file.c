@@ -281,6 +281,42 @@ static void shown_text_is_cut_at_a_character(void **state)
 }
 
 /* The base directory specification: a variable that is an absolute path, else below home. */
+static void programs_are_found_as_a_shell_finds_them(void **state)
+{
+    (void)state;
+    struct scratch s;
+    char here[PATH_MAX], *before = mem_strdup(getenv("PATH")), *found;
+    scratch_open(&s);
+    assert_ok(file_make_folder(scratch_path(&s, "a/tool")));
+    assert_ok(file_make_folder(scratch_path(&s, "b")));
+    scratch_write(&s, "a/text", "", 0);
+    scratch_write(&s, "b/text", "", 0);
+    scratch_write(&s, "b/tool", "", 0);
+    assert_int_equal(chmod(scratch_path(&s, "b/tool"), 0755), 0);
+    char *paths = mem_sprintf("%s:", scratch_path(&s, "a"));
+    char *both = mem_sprintf("%s%s", paths, scratch_path(&s, "b"));
+    setenv("PATH", both, 1);
+    found = file_find_program("tool"); /* a has a folder of the name */
+    assert_string_equal(found, scratch_path(&s, "b/tool"));
+    mem_free(found);
+    assert_null(file_find_program("text"));
+    /* A folder that is left empty is the current one. */
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(scratch_path(&s, "b")), 0);
+    setenv("PATH", paths, 1);
+    found = file_find_program("tool");
+    assert_string_equal(found, "./tool");
+    mem_free(found);
+    unsetenv("PATH");
+    assert_null(file_find_program("tool"));
+    assert_int_equal(chdir(here), 0);
+    setenv("PATH", before, 1);
+    mem_free(before);
+    mem_free(paths);
+    mem_free(both);
+    scratch_close(&s);
+}
+
 static void xdg_folders(void **state)
 {
     (void)state;
@@ -329,6 +365,7 @@ int main(void)
         cmocka_unit_test(files_are_compared_from_any_byte),
         cmocka_unit_test(folders_list_their_entries_once),
         cmocka_unit_test(numbers_are_little_endian),
+        cmocka_unit_test(programs_are_found_as_a_shell_finds_them),
         cmocka_unit_test(xdg_folders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

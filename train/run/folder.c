@@ -309,6 +309,7 @@ static int remove_checkpoint(const struct run_folder *f, int64_t step)
 int run_folder_replace(const struct run_folder *f, int64_t step, const char *made)
 {
     char shown[SHOWN], *path = run_folder_checkpoint(f->path, step);
+    struct err_kept kept;
     if (path == NULL)
         return ERR_NOMEM;
     int rc = 0;
@@ -319,12 +320,9 @@ int run_folder_replace(const struct run_folder *f, int64_t step, const char *mad
                  : file_fails("rename", path);
     if (rc == 0)
         rc = file_sync_parent(path);
-    char *why = rc == 0 ? NULL : mem_strdup(err_text());
-    if (remove_folder(AT_FDCWD, made) != 0) /* which is swept later */
-        err_clear();
-    if (why != NULL)
-        err_set(rc, "%s", why);
-    mem_free(why);
+    err_keep(&kept);
+    (void)remove_folder(AT_FDCWD, made); /* what stays is swept later */
+    err_restore(&kept);
     mem_free(path);
     return rc;
 }

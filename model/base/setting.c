@@ -212,7 +212,9 @@ static int parse_number(const struct setting *s, void *place, const char *text)
 
 static int parse_string(const struct setting *s, char **place, const char *text)
 {
-    char *fresh = s->type == SETTING_PATH ? file_expand(text) : mem_strdup(text);
+    char *fresh = s->type == SETTING_PATH  ? file_expand(text)
+                  : s->escapes || s->texts ? words_escape(text)
+                                           : mem_strdup(text);
     if (fresh == NULL)
         return ERR_NOMEM;
     mem_free(*place);

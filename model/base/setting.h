@@ -38,6 +38,7 @@ struct setting {
     bool pairs;        /* may be written as an object of names and values */
     bool json;         /* a text that may be written as an object, which is its JSON */
     bool texts;        /* several, which commas divide; one alone may have commas in JSON */
+    bool escapes;      /* a text in which \n is a new line, but in JSON, which has its own */
     bool paths;        /* a text of paths */
     bool once;         /* a command line that gives it twice is wrong, as of a list */
     int holds_from;    /* when a change takes effect, as the table's owner numbers it */

@@ -114,6 +114,26 @@ char *words_undo_escapes(const char *text)
     return out;
 }
 
+char *words_escape(const char *text)
+{
+    static const char controls[] = "\n\t\r", letters[] = "ntr";
+    struct buf out = {0};
+    int rc = buf_str(&out, "");
+    for (const char *p = text; *p != '\0' && rc == 0; p++) {
+        const char *control = strchr(controls, *p);
+        if (control != NULL)
+            rc = buf_printf(&out, "\\%c", letters[control - controls]);
+        else if (*p == '\\' && p[1] != '\0' && strchr(controls, p[1]) != NULL)
+            rc = buf_str(&out, "\\\\"); /* which would be part of the escape that follows */
+        else if ((rc = buf_char(&out, *p)) == 0 && *p == '\\' && p[1] != '\0')
+            rc = buf_char(&out, *++p);
+    }
+    if (rc == 0)
+        return out.data;
+    buf_release(&out);
+    return NULL;
+}
+
 /* The length of the quoted part at the front of text [n]; 0: there is none. Escapes are those of
  * words, so one of a quote does not end it. */
 static size_t quoted_length(const char *text, size_t n)

@@ -24,6 +24,10 @@ void words_release(struct words *w);
 /* A text that is no list, in fresh memory, with \n, \t, \r and \\ undone; any other backslash
  * stays, as in LaTeX's \section. NULL: no memory. */
 char *words_undo_escapes(const char *text);
+/* The other way for what a line cannot show, in fresh memory: a new line is \n, a tab \t, a
+ * carriage return \r, and escapes that are there stay. Means the same to words_undo_escapes and
+ * words_parse. NULL: no memory. */
+char *words_escape(const char *text);
 /* Of words in quotes with commas between, `"a", "b"`, fresh text for words_parse; NULL where text
  * [n] is not several of them. ERR_RANGE: a comma is missing. */
 int words_unquote(char **out, const char *text, size_t n);

@@ -10,6 +10,7 @@
 #include "repl/terminal/token_text.h"
 #include "repl/terminal/wrap.h"
 #include "sampling/chain/logits.h"
+#include "sampling/text/template.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +44,11 @@ static int read_next(struct repl *r, struct prompt *p, float *logits, const char
     const size_t V = (size_t)r->model->config.n_vocab;
     bool slid;
     if (*text != '\0') {
-        int rc = prompt_encode(p, r->model, g, text, strlen(text));
+        struct buf filled = {0};
+        int rc = template_fill(&filled, g->template, text, strlen(text));
+        if (rc == 0)
+            rc = prompt_encode(p, r->model, g, buf_text(&filled), filled.n);
+        buf_release(&filled);
         if (rc == 0)
             rc = prompt_fit(&p->ids, &slid, &r->engine, g);
         return rc == 0 ? explain_logits(logits, &r->engine, &p->ids, progress_show()) : rc;

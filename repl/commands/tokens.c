@@ -16,6 +16,7 @@
 #include "repl/terminal/wrap.h"
 #include "sampling/score.h"
 #include "sampling/text/prompt.h"
+#include "sampling/text/template.h"
 #include "train/run/folder.h"
 #include "weights/open.h"
 
@@ -75,7 +76,7 @@ static int take_input(struct repl *r, const struct call *c, struct prompt *out)
     if (ids_given(r))
         return c->n == 0 ? parse_ids(&out->ids, s->call.ids)
                          : err_set(ERR_RANGE, "give a text or --ids, not both");
-    struct buf text = {0};
+    struct buf text = {0}, filled = {0};
     int rc = take_text(c, &text, true);
     struct generate_config g = s->generate;
     g.trim = false;
@@ -84,7 +85,10 @@ static int take_input(struct repl *r, const struct call *c, struct prompt *out)
     if (rc == 0 && r->model->tokenizer == NULL)
         rc = err_set(ERR_MISSING, "the model has no tokenizer files: give --ids 1,2,3");
     if (rc == 0)
-        rc = prompt_encode(out, r->model, &g, buf_text(&text), text.n);
+        rc = template_fill(&filled, g.template, buf_text(&text), text.n);
+    if (rc == 0)
+        rc = prompt_encode(out, r->model, &g, buf_text(&filled), filled.n);
+    buf_release(&filled);
     buf_release(&text);
     return rc;
 }

@@ -15,6 +15,7 @@
 #include "repl/terminal/progress.h"
 #include "repl/terminal/term.h"
 #include "sampling/generate.h"
+#include "sampling/text/template.h"
 
 #include <errno.h>
 #include <string.h>
@@ -233,9 +234,7 @@ static int encode_prompt(struct repl *r, struct turn *t, struct prompt *p, bool 
 {
     struct buf whole = {0};
     const struct ids *before = &r->sequence.ids;
-    int rc = prompt_check_utf8(text, n);
-    if (rc == 0)
-        rc = prompt_join(&whole, &p->ids, r->model, more && r->held_space, text, n);
+    int rc = prompt_join(&whole, &p->ids, r->model, more && r->held_space, text, n);
     /* The text before is then no longer how this one begins. */
     if (rc == 0 && more && p->ids.n < before->n)
         rc = ids_add(&t->replaced, before->data, before->n);
@@ -250,10 +249,17 @@ int answer_prompt(struct repl *r, const char *text, size_t n)
     struct turn *t;
     struct prompt p;
     const bool keep = r->options.settings.talk.keep;
+    struct buf filled = {0};
     int rc = begin_turn(r, &t, &p, keep);
     if (rc == 0)
-        rc = encode_prompt(r, t, &p, keep, text, n);
-    return finish_turn(r, t, &p, rc, text, n);
+        rc = prompt_check_utf8(text, n);
+    if (rc == 0)
+        rc = template_fill(&filled, t->settings.generate.template, text, n);
+    if (rc == 0)
+        rc = encode_prompt(r, t, &p, keep, buf_text(&filled), filled.n);
+    rc = finish_turn(r, t, &p, rc, buf_text(&filled), filled.n);
+    buf_release(&filled);
+    return rc;
 }
 
 /* A seed that was set goes on where the answer before ended: as if it had not ended there. */

@@ -26,6 +26,8 @@
 #include "repl/terminal/term.h"
 #include "repl/terminal/wrap.h"
 #include "sampling/scheduler.h"
+#include "sampling/text/prompt.h"
+#include "sampling/text/template.h"
 #include "train/parallel/loss.h"
 #include "train/parallel/world.h"
 
@@ -84,7 +86,22 @@ static void note_json(const struct lines *l, const char *line, size_t n)
     err_clear();
 }
 
-static int parse_request(struct lines *l, struct line_request *q, const char *line, size_t n)
+/* The prompt in its template, where there is one. */
+static int fill_prompt(struct json_prompt *p, const struct generate_config *g)
+{
+    struct buf whole = {0};
+    const int rc = template_fill(&whole, g->template, p->text, p->n);
+    if (rc != 0) {
+        buf_release(&whole);
+        return rc;
+    }
+    mem_free(p->text);
+    p->text = whole.data;
+    p->n = whole.n;
+    return 0;
+}
+
+static int read_request(struct lines *l, struct line_request *q, const char *line, size_t n)
 {
     note_json(l, line, n);
     if ((q->rc = batch_input_check(&l->in, line, n)) != 0) {
@@ -103,6 +120,14 @@ static int parse_request(struct lines *l, struct line_request *q, const char *li
         return 0;
     q->sentence = mem_strdup(err_text());
     return q->sentence == NULL ? ERR_NOMEM : 0;
+}
+
+static int parse_request(struct lines *l, struct line_request *q, const char *line, size_t n)
+{
+    const int rc = read_request(l, q, line, n);
+    const struct generate_config *g =
+        l->settings->batch.jsonl ? &q->json.settings.generate : &l->settings->generate;
+    return rc != 0 || q->rc != 0 || q->json.text == NULL ? rc : fill_prompt(&q->json, g);
 }
 
 static int next_request(void *user, struct generate_request *item, bool wait)

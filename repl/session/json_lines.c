@@ -84,19 +84,25 @@ static int put_scalar(struct buf *out, const json_t *value)
     return err_set(ERR_FORMAT, "must be a text, a number, true or false");
 }
 
-/* One of a list, with what would end or change it there escaped. */
-static int put_word(struct buf *out, const json_t *value)
+/* With a backslash before each of `special`. */
+static int put_escaped(struct buf *out, const json_t *value, const char *special)
 {
     struct buf word = {0};
     int rc = put_scalar(&word, value);
     for (size_t i = 0; i < word.n && rc == 0; i++) {
-        if (word.data[i] == ',' || word.data[i] == '\\')
+        if (word.data[i] != '\0' && strchr(special, word.data[i]) != NULL)
             rc = buf_char(out, '\\');
         if (rc == 0)
             rc = buf_char(out, word.data[i]);
     }
     buf_release(&word);
     return rc;
+}
+
+/* One of a list, with what would end or change it there escaped. */
+static int put_word(struct buf *out, const json_t *value)
+{
+    return put_escaped(out, value, ",\\");
 }
 
 /* A name of an object, which would be several where it has what divides them. */
@@ -161,6 +167,8 @@ static int take_value(struct buf *text, const struct setting *row, json_t *value
         return json_print(text, value, 0);
     if ((is_number(row) || row->pairs) && json_is_boolean(value)) /* an error says what was given */
         return buf_str(text, json_is_true(value) ? "true" : "false");
+    if (row->escapes)
+        return put_escaped(text, value, "\\");
     return row->texts && json_is_string(value) ? put_word(text, value) : put_value(text, value);
 }
 
@@ -309,6 +317,9 @@ static int take_members(struct json_prompt *p, struct options *o, json_t *object
                    : err_set(ERR_MISSING, "there is no \"prompt\" in this line");
     if (p->text != NULL && p->ids.n > 0)
         return err_set(ERR_FORMAT, "this line has a prompt and ids: give one of them");
+    if (p->text == NULL &&
+        settings_store_origin(&o->store, OPTION(generate.template)) == ORIGIN_LINE)
+        return err_set(ERR_FORMAT, "template is for a prompt, and this line has ids");
     return 0;
 }
 

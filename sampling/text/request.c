@@ -5,6 +5,7 @@
 #include "model/base/mem.h"
 #include "model/base/words.h"
 #include "model/forward.h"
+#include "sampling/text/template.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -120,7 +121,7 @@ int generate_config_check(const struct generate_config *g, const struct sampler_
         (rc = check_float("penalty_alpha", g->penalty_alpha, 0, 1)) != 0 ||
         (rc = odds == NULL ? 0 : generate_odds_refuse(odds, g, c)) != 0)
         return rc;
-    if ((rc = words_check("stop", g->stop)) != 0)
+    if ((rc = words_check("stop", g->stop)) != 0 || (rc = template_check(g->template)) != 0)
         return rc;
     return words_check("stop_token", g->stop_token);
 }

@@ -27,6 +27,8 @@ struct generate_config {
     float length_penalty;
     int early_stopping;  /* enum early_stopping */
     float penalty_alpha; /* > 0 with top_k > 1: contrastive search */
+    char *template;      /* what is read for a prompt (template.h); "" or NULL: it alone; owned by
+                            settings */
     bool begin;          /* a prompt begins with the begin token */
     bool trim;           /* a trailing space joins the next word */
     bool special;        /* special tokens in the prompt are encoded as such */

@@ -125,7 +125,7 @@ offers() {
 is "the first word: commands" "train" "$(offers tr)"
 is "  and models" "model model.gguf" "$(offers mod)"
 is "  not those of the prompt" "" "$(offers reg)"
-is "an option" "--temperature" "$(offers --temp)"
+is "an option" "--temperature" "$(offers --tempe)"
 is "  behind a model" "--top-k --top-logprobs --top-n-sigma --top-p --topk-uniform" "$(offers ./gpt2 --top)"
 is "a command's own option" "--plan" "$(offers train finetune --pl)"
 is "  of no other" "" "$(offers eval text --pl)"

@@ -152,16 +152,34 @@ static void escapes_of_a_text_are_undone(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"a\\nb\\tc\\r", "a\nb\tc\r"},
-        {"\\\\n", "\\n"},
-        {"\\section{\\begin", "\\section{\\begin"},
-        {"a, b\\", "a, b\\"},
-        {"", ""},
+        {"a\\nb\\tc\\r", "a\nb\tc\r"}, {"\\\\n", "\\n"}, {"\\section{\\begin", "\\section{\\begin"},
+        {"a, b\\", "a, b\\"},          {"", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *undone = words_undo_escapes(cases[i][0]);
         assert_string_equal(undone, cases[i][1]);
         mem_free(undone);
+    }
+}
+
+static void controls_are_written_as_escapes(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"a\nb\tc\r", "a\\nb\\tc\\r"},
+        {"a\\nb\\,\\\\n\\", "a\\nb\\,\\\\n\\"},
+        {"\\\n", "\\\\\\n"},   /* a backslash before a new line */
+        {"\\\\\n", "\\\\\\n"}, /* the same, the backslash being escaped already */
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *escaped = words_escape(cases[i][0]), *was = words_undo_escapes(cases[i][0]),
+             *is = words_undo_escapes(escaped);
+        assert_string_equal(escaped, cases[i][1]);
+        assert_string_equal(is, was);
+        mem_free(escaped);
+        mem_free(was);
+        mem_free(is);
     }
 }
 
@@ -175,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_parse_without_memory),
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(escapes_of_a_text_are_undone),
+        cmocka_unit_test(controls_are_written_as_escapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,13 @@ static void json_lines_are_read(void **state)
     assert_ok(json_line_prompt(&p, as_chat, sizeof as_chat - 1, &o, 5, tell));
     assert_int_equal(p.settings.batch.top_logprobs, 4);
     json_prompt_release(&p);
+    static const char in_words[] = "{\"prompt\":\"a\",\"template\":\"\\\\n {prompt}\\n, \"}";
+    assert_ok(json_line_prompt(&p, in_words, sizeof in_words - 1, &o, 5, tell));
+    assert_string_equal(p.settings.generate.template, "\\\\n {prompt}\\n, ");
+    json_prompt_release(&p);
     static const char *const bad[][2] = {
+        {"{\"prompt\": \"a\", \"template\": \"Q\"}", "template must have {prompt} where"},
+        {"{\"ids\": [1], \"template\": \"{prompt}\"}", "template is for a prompt"},
         {"", "the line is empty"},
         {" \t\r", "the line is empty"},
         {"[1]", "expected an object"},

@@ -203,8 +203,8 @@ static void a_line_brings_a_setting_back(void **state)
     assert_ok(settings_copy(&t.settings, &now));
     t.settings.sampler.top_k = 5;
     t.settings.sampler.draw = 3;
-    mem_free(t.settings.generate.stop);
-    t.settings.generate.stop = mem_strdup("\n# answer's \"x\"");
+    mem_free(t.settings.generate.speculate);
+    t.settings.generate.speculate = mem_strdup("\n# answer's \"x\"");
     add_some(&text, 12);
     assert_ok(turn_format(&t, &text, &now, &line));
     assert_ok(buf_str(&line, "top_k: \"9\"\n"));
@@ -220,7 +220,7 @@ static void a_line_brings_a_setting_back(void **state)
         if (good) {
             assert_int_equal(back.settings.sampler.top_k, 5);
             assert_int_equal(back.settings.sampler.draw, 3);
-            assert_string_equal(back.settings.generate.stop, t.settings.generate.stop);
+            assert_string_equal(back.settings.generate.speculate, t.settings.generate.speculate);
             assert_true(back.settings.sampler.top_p == now.sampler.top_p);
         }
         turn_release(&back);

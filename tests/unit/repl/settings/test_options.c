@@ -272,7 +272,7 @@ static void yaml_is_read(void **state)
     assert_ok(yaml(o, ORIGIN_USER_FILE,
                    "top-k: 40\ntemperature: 0.5\nstop: \"\\n,Q:\"\nkeep: yes\nstop_token: ~\n"));
     assert_int_equal(o->settings.sampler.top_k, 40);
-    assert_string_equal(o->settings.generate.stop, "\n,Q:");
+    assert_string_equal(o->settings.generate.stop, "\\n,Q:");
     assert_true(o->settings.talk.keep);
     assert_ok(yaml(o, ORIGIN_MODEL, "top_p: 0.9\n"));
     assert_value(o, "top_p", "0.9");

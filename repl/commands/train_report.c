@@ -98,9 +98,18 @@ static void show_plan(struct buf *plan)
         wrap_hanging(line, 0, 2);
 }
 
+/* What of the data is read and not learned, and how often each source is read. */
 static int plan_sources(const struct run_config *c, const struct dataset *d, struct batches *b,
                         struct buf *out)
 {
+    if (d->n_prompt > 0) {
+        const int rc = buf_printf(out,
+                                  "  the loss counts completions: %" PRIu64
+                                  " of an epoch's tokens, the others are prompts\n",
+                                  d->n_tokens - d->n_prompt);
+        if (rc != 0)
+            return rc;
+    }
     const int per_step = c->training.global_batch_size;
     const int64_t n_steps = run_config_steps(c, batches_per_epoch(b));
     return batches_plan(b, n_steps, per_step) != 0

@@ -11,6 +11,8 @@ TEXT=pairs.jsonl # words takes the last
 tokens() { sed -n "s/^  $1 *\([0-9]*\).*/\1/p" <<<"$info"; }
 info=$("$PRATTLE" data info pairs.jsonl --model $MODEL)
 all=$(tokens tokens) prompts=$(tokens prompts)
+has "--plan counts what is learned" "the loss counts completions: $((all - prompts)) of an epoch's tokens" \
+    "$("$PRATTLE" train init=$MODEL data=pairs.jsonl validation_fraction=0 --plan 2>&1)"
 is "data info counts both" 1 "$((prompts > 0 && prompts < all))"
 
 one whole micro_batch_size=2 eval_every=10 >log 2>err

@@ -342,36 +342,69 @@ static char *own_path(const char *path)
     return folder_real_path(path);
 }
 
-int checkpoint_open(struct checkpoint *c, const char *path, const struct progress *p)
+/* The first of n that is whole. */
+static int open_newest(struct checkpoint *c, const char *path, const int64_t *steps, int n,
+                       const struct progress *p)
+{
+    char shown[SHOWN];
+    file_show(shown, sizeof shown, path);
+    for (int i = 0; i < n; i++) {
+        const int rc = open_checkpoint(c, run_folder_checkpoint(path, steps[i]), p);
+        if (rc == 0 || rc == ERR_INTERRUPTED || rc == ERR_NOMEM)
+            return rc;
+        progress_note(p, "%s; passed over", err_text());
+    }
+    if (n == 0)
+        return file_exists(path) ? err_set(ERR_MISSING, "there is no checkpoint in %s", shown)
+                                 : err_set(ERR_MISSING, "there is no folder %s", shown);
+    return n == 1 ? err_set(ERR_FORMAT, "the only checkpoint in %s is not whole", shown)
+                  : err_set(ERR_FORMAT, "none of the %d checkpoints in %s is whole", n, shown);
+}
+
+/* Whether a folder has others than these n by now, which take their place. */
+static bool look_again(const char *path, int64_t **steps, int *n)
+{
+    struct err_kept kept;
+    int64_t *now;
+    int n_now;
+    err_keep(&kept);
+    const bool others =
+        run_folder_steps(path, &now, &n_now) == 0 &&
+        (n_now != *n || (n_now > 0 && memcmp(now, *steps, (size_t)n_now * sizeof *now) != 0));
+    err_restore(&kept);
+    if (!others) {
+        mem_free(now);
+        return false;
+    }
+    mem_free(*steps);
+    *steps = now;
+    *n = n_now;
+    return true;
+}
+
+/* A process at work, or one that has just been killed, may remove what is being read here, for a
+ * newer one. */
+static int open_in_folder(struct checkpoint *c, const char *path, const struct progress *p)
 {
     int64_t *steps;
-    int n;
-    bool is_checkpoint;
-    char shown[SHOWN];
-    *c = (struct checkpoint){0};
-    file_show(shown, sizeof shown, path);
-    int rc = has_manifest(path, &is_checkpoint);
+    int n, rc = run_folder_steps(path, &steps, &n);
     if (rc != 0)
         return rc;
-    if (is_checkpoint)
-        return open_checkpoint(c, own_path(path), p);
-    if ((rc = run_folder_steps(path, &steps, &n)) != 0)
-        return rc;
-    if (n == 0)
-        rc = file_exists(path) ? err_set(ERR_MISSING, "there is no checkpoint in %s", shown)
-                               : err_set(ERR_MISSING, "there is no folder %s", shown);
-    for (int i = 0; i < n; i++) {
-        rc = open_checkpoint(c, run_folder_checkpoint(path, steps[i]), p);
-        if (rc == 0 || rc == ERR_INTERRUPTED || rc == ERR_NOMEM)
-            break;
-        progress_note(p, "%s; passed over", err_text());
-        if (i == n - 1)
-            rc = n == 1
-                     ? err_set(ERR_FORMAT, "the only checkpoint in %s is not whole", shown)
-                     : err_set(ERR_FORMAT, "none of the %d checkpoints in %s is whole", n, shown);
-    }
+    do
+        rc = open_newest(c, path, steps, n, p);
+    while ((rc == ERR_FORMAT || rc == ERR_MISSING) && look_again(path, &steps, &n));
     mem_free(steps);
     return rc;
+}
+
+int checkpoint_open(struct checkpoint *c, const char *path, const struct progress *p)
+{
+    bool is_checkpoint;
+    *c = (struct checkpoint){0};
+    const int rc = has_manifest(path, &is_checkpoint);
+    if (rc != 0)
+        return rc;
+    return is_checkpoint ? open_checkpoint(c, own_path(path), p) : open_in_folder(c, path, p);
 }
 
 void checkpoint_close(struct checkpoint *c)

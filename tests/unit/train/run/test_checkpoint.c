@@ -283,6 +283,39 @@ static void test_none_whole(void **state)
     close_all(&t);
 }
 
+/* The trainer at work puts its newest in the place of the only one, which is being read. */
+static void replace_only(void *user, const char *sentence)
+{
+    struct made *t = user;
+    (void)sentence;
+    if (file_exists(scratch_path(&t->scratch, "run/step-000020")))
+        assert_int_equal(
+            rename(scratch_path(&t->scratch, "run/step-000020"), scratch_path(&t->scratch, "old")),
+            0);
+    if (file_exists(scratch_path(&t->scratch, "new")))
+        assert_int_equal(
+            rename(scratch_path(&t->scratch, "new"), scratch_path(&t->scratch, "run/step-000030")),
+            0);
+}
+
+static void one_that_takes_its_place_is_read(void **state)
+{
+    (void)state;
+    struct made t;
+    struct checkpoint c;
+    open_all(&t);
+    assert_ok(save(&t, 30));
+    assert_int_equal(
+        rename(scratch_path(&t.scratch, "run/step-000030"), scratch_path(&t.scratch, "new")), 0);
+    assert_ok(save(&t, 20));
+    change(&t.scratch, "state.json", 3, 'f');
+    assert_ok(
+        checkpoint_open(&c, t.folder.path, &(struct progress){.note = replace_only, .user = &t}));
+    assert_int_equal(c.step, 30);
+    checkpoint_close(&c);
+    close_all(&t);
+}
+
 /* What is none of ours is left alone; what was half-written goes. */
 static void test_sweep(void **state)
 {
@@ -656,13 +689,13 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),      cmocka_unit_test(test_wrong_parts),
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_none_whole), cmocka_unit_test(test_sweep),
-        cmocka_unit_test(test_prune),      cmocka_unit_test(test_lock),
-        cmocka_unit_test(test_disk_full),  cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_parts),       cmocka_unit_test(test_wrong_parts),
+        cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_names),
+        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_none_whole),  cmocka_unit_test(one_that_takes_its_place_is_read),
+        cmocka_unit_test(test_sweep),       cmocka_unit_test(test_prune),
+        cmocka_unit_test(test_lock),        cmocka_unit_test(test_disk_full),
+        cmocka_unit_test(test_interrupted), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

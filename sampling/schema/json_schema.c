@@ -4,6 +4,7 @@
 #include "model/base/json.h"
 #include "sampling/schema/gbnf.h"
 #include "sampling/schema/json_schema_array.h"
+#include "sampling/schema/json_schema_envelope.h"
 #include "sampling/schema/json_schema_keywords.h"
 #include "sampling/schema/json_schema_merge.h"
 #include "sampling/schema/json_schema_object.h"
@@ -174,21 +175,23 @@ static int add_grammar(struct buf *out, const json_t *whole)
 
 int json_schema_grammar(struct buf *out, const char *schema, size_t n)
 {
-    json_t *whole = NULL;
+    json_t *document = NULL;
     struct buf grammar = {0};
     err_clear();
     if (n > SCHEMA_BYTES)
         return err_set(ERR_RANGE, "the schema has %zu bytes, above %d", n, SCHEMA_BYTES);
-    int rc = json_read_text(&whole, schema, n);
+    int rc = json_read_text(&document, schema, n);
     if (rc != 0)
         return rc == ERR_FORMAT ? err_wrap("schema") : rc;
-    rc = add_grammar(&grammar, whole);
+    json_t *whole = json_schema_open_envelope(document);
+    rc = whole == NULL ? ERR_NOMEM : add_grammar(&grammar, whole);
     /* Out of memory, jansson may leave things out in silence. */
     if (rc == 0 && err_last() == ERR_NOMEM)
         rc = ERR_NOMEM;
     if (rc == 0)
         rc = buf_add(out, grammar.data, grammar.n);
     json_decref(whole);
+    json_decref(document);
     buf_release(&grammar);
     return rc;
 }

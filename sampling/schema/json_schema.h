@@ -23,6 +23,8 @@
  * schema, and allOf and what stands beside $ref, anyOf or oneOf, as far as one schema can say all
  * of it. Annotations, other formats and x-... are ignored. All else is refused.
  *
+ * The schema may be in what APIs send it in (json_schema_envelope.h): # is then the schema.
+ *
  * ERR_FORMAT: schema [n] is no JSON, or a pattern no regular expression; ERR_UNSUPPORTED: a
  * keyword, or what it asks for, is not supported, or no value is valid; ERR_RANGE: a keyword has a
  * wrong value, or something is too large. The message has the keyword and its place, as a JSON

@@ -385,6 +385,44 @@ static void test_bounds(void **state)
     buf_release(&out);
 }
 
+/* As APIs send a schema, which may refer to itself from its own root. */
+static void test_envelopes(void **state)
+{
+    (void)state;
+    static const char schema[] = "{\"type\": \"object\", \"properties\": {\"a\": {\"$ref\": "
+                                 "\"#/$defs/b\"}}, \"required\": [\"a\"], \"$defs\": {\"b\": "
+                                 "{\"type\": \"null\"}}}";
+    static const char *const envelopes[] = {
+        "{\"type\": \"json_schema\", \"json_schema\": {\"name\": \"n\", \"strict\": true, "
+        "\"schema\": %s}}",
+        "{\"type\": \"json_schema\", \"name\": \"n\", \"schema\": %s}",
+        "{\"type\": \"json_object\", \"schema\": %s}",
+        "{\"type\": \"function\", \"function\": {\"name\": \"f\", \"description\": \"d\", "
+        "\"parameters\": %s}}",
+        "{\"type\": \"function\", \"name\": \"f\", \"parameters\": %s, \"strict\": true}",
+        "{\"name\": \"f\", \"schema\": %s}",
+        "{\"name\": \"f\", \"input_schema\": %s}",
+    };
+    struct buf plain = {0}, text = {0};
+    assert_ok(convert(&plain, schema));
+    for (size_t i = 0; i < sizeof envelopes / sizeof *envelopes; i++) {
+        const char *hole = strstr(envelopes[i], "%s");
+        text.n = 0;
+        assert_ok(buf_printf(&text, "%.*s%s%s", (int)(hole - envelopes[i]), envelopes[i], schema,
+                             hole + 2));
+        expect(buf_text(&text), buf_text(&plain));
+    }
+    plain.n = 0;
+    assert_ok(convert(&plain, "{\"type\": \"object\"}"));
+    expect("{\"type\": \"json_object\"}", buf_text(&plain));
+    /* What is none has an error of its own. */
+    refuse("{\"type\": \"function\"}", ERR_RANGE,
+           "\"type\" at # is \"function\", must be a type, or a list of them");
+    refuse("{\"name\": \"f\"}", ERR_UNSUPPORTED, "\"name\" at # is not supported");
+    buf_release(&plain);
+    buf_release(&text);
+}
+
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -418,7 +456,7 @@ int main(void)
         cmocka_unit_test(test_references),  cmocka_unit_test(test_several),
         cmocka_unit_test(test_unsupported), cmocka_unit_test(test_nothing_left),
         cmocka_unit_test(test_wrong),       cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_envelopes),   cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

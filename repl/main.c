@@ -15,6 +15,7 @@
 #include "repl/commands/typed_path.h"
 #include "repl/loop.h"
 #include "repl/session/answer.h"
+#include "repl/session/foreign_settings.h"
 #include "repl/session/processes.h"
 #include "repl/terminal/hint.h"
 #include "repl/terminal/signals.h"
@@ -55,6 +56,13 @@ static bool works_in_shell(const char *name, size_t n)
     return false;
 }
 
+/* -f, which names a file of prompts elsewhere. */
+static int refuse_force(void)
+{
+    return err_set(ERR_UNSUPPORTED, "prattle does not take --force; %s",
+                   foreign_setting_named("file"));
+}
+
 /* A word behind a model's. */
 static int refuse_second(const struct repl *r, const char *model, const char *word)
 {
@@ -62,6 +70,8 @@ static int refuse_second(const struct repl *r, const char *model, const char *wo
     if (works_in_shell(word, strlen(word)))
         return err_set(ERR_RANGE, "the command comes first: `prattle %s --model %s`", word,
                        file_word(shown, sizeof shown, model));
+    if (r->options.settings.call.force)
+        return refuse_force();
     const bool prompt =
         settings_store_origin(&r->options.store, OPTION(call.prompt)) != ORIGIN_BUILT_IN;
     return err_set(ERR_RANGE,
@@ -108,6 +118,8 @@ static int read_prompts(struct repl *r)
     const struct settings *s = &r->options.settings;
     const bool asked = is_asked(r);
     int rc = command_check_options(r, "prattle", "prompt");
+    if (rc != 0 && s->call.force)
+        rc = refuse_force();
     r->interactive = rc == 0 && !asked && world_size() == 1 && isatty(STDIN_FILENO) == 1;
     if (r->interactive)
         hint_place(NULL);
@@ -165,6 +177,7 @@ static int run_command_line(struct repl *r, char **words, int n)
         rc = train_explain_options(rc, of == NULL ? NULL : of->name,
                                    of == NULL ? NULL : of->options, words, all);
         rc = typed_path_explain_option(rc, words, all);
+        rc = foreign_setting_explain(rc, words, all);
     }
     const struct command *c = rc == 0 && n > 0 ? command_find(words[0]) : NULL;
     char task[64];

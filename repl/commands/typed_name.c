@@ -3,6 +3,7 @@
 #include "model/base/err.h"
 #include "model/base/mem.h"
 #include "repl/commands/systems.h"
+#include "repl/session/foreign_settings.h"
 #include "train/config/table.h"
 
 #include <stdbool.h>
@@ -79,8 +80,26 @@ int typed_name_of_system(int rc)
     return rc;
 }
 
+/* A setting of another program that answers prompts, which may be near one of ours by chance. */
+static bool explain_foreign(int rc)
+{
+    char name[OPTION_BYTES];
+    const char *text = err_text(), *more = strchr(text, ';');
+    if (rc != ERR_MISSING || strncmp(text, unknown, sizeof unknown - 1) != 0 ||
+        (more != NULL && strncmp(more, "; did you mean", 14) != 0))
+        return false;
+    text += sizeof unknown - 1;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ";"), text);
+    const char *sentence = foreign_setting_named(name);
+    if (sentence != NULL)
+        err_set(rc, "%s%s; %s", unknown, name, sentence);
+    return sentence != NULL;
+}
+
 int typed_name_explain(int rc, const char *topic)
 {
+    if (strcmp(topic, "settings") == 0 && explain_foreign(rc))
+        return rc;
     if (rc != ERR_MISSING || strncmp(err_text(), unknown, sizeof unknown - 1) != 0 ||
         strchr(err_text(), ';') != NULL)
         return rc;

@@ -6,6 +6,7 @@
 #include "model/base/mem.h"
 #include "model/base/rng.h"
 #include "model/base/words.h"
+#include "repl/session/foreign_settings.h"
 #include "sampling/search/search.h"
 
 #include <inttypes.h>
@@ -240,12 +241,23 @@ static const char *foreign_name(const char *name)
     return NULL;
 }
 
-/* `n` as other programs have it; on a command line the letter is max_new_tokens. An error names
- * what was given, and a name like a member's leads to that. */
+/* OpenAI's way to say that an answer has no grammar. */
+static bool is_format_of_text(const char *name, const json_t *value)
+{
+    const char *type = json_string_value(json_object_get(value, "type"));
+    return strcmp(name, "response_format") == 0 && type != NULL && strcmp(type, "text") == 0;
+}
+
+/* `n` and ollama's `format`; on a command line n is max_new_tokens, and format of a table. An error
+ * names what was given, and a name like a member's leads to that. */
 static int take_named(struct options *o, const char *name, json_t *value)
 {
     static const char *const members[] = {"prompt", "ids", "id", "logprobs", "do_sample"};
-    const char *full = strcmp(name, "n") == 0 ? "num_return_sequences" : name;
+    const char *full = strcmp(name, "n") == 0        ? "num_return_sequences"
+                       : strcmp(name, "format") == 0 ? "grammar"
+                                                     : name;
+    if (is_format_of_text(name, value))
+        return 0;
     int rc = take_setting(o, full, value);
     if (rc == 0)
         return 0;
@@ -256,8 +268,11 @@ static int take_named(struct options *o, const char *name, json_t *value)
         return ERR_NOMEM;
     const char *near = words_nearest(name, members, sizeof members / sizeof *members);
     const char *foreign = rc == ERR_MISSING ? foreign_name(name) : NULL;
+    const char *elsewhere = rc == ERR_MISSING ? foreign_setting_named(name) : NULL;
     if (foreign != NULL)
         err_set(rc, "a line has no %s; %s", name, foreign);
+    else if (elsewhere != NULL)
+        err_set(rc, "a line has no %s; %s", name, elsewhere);
     else if (n_full > 0 && strncmp(why, row->name, n_full) == 0 && why[n_full] == ' ')
         err_set(rc, "%s%s", name, why + n_full);
     else if (rc == ERR_MISSING && near != NULL && strstr(why, "did you mean") == NULL)

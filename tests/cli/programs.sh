@@ -117,6 +117,14 @@ is "  nor later" "status 0" "$({ { "$PRATTLE" help training; echo "status $?" >&
 # Every error is one sentence and a status of 1.
 refuse() { local name=$1 part=$2; shift 2; has "$name" "$part" "$("$PRATTLE" "$@" 2>&1 </dev/null)"; is "  and its status" 1 "$(status "$@")"; }
 refuse "an unknown option" "did you mean top_k?" --topk 3
+refuse "an option that llama.cpp has" "there is no setting ctx_size; the context is as long as the model's" $MODEL --ctx-size 4 -p a
+refuse "  with no before it" "there is no setting no_mmap; memory sets a limit, in GB" $MODEL --no-mmap -p a
+refuse "  near a name of ours" "there is no setting verbose_prompt; \`prattle tokens TEXT\`" $MODEL --verbose-prompt -p a
+refuse "  abbreviated" "there is no option -ngl; prattle computes on CPUs" $MODEL -ngl 99 -p a
+refuse "  to one letter" "there is no option -c; the context" $MODEL -c 99 -p a
+refuse "  to a switch of ours" "there is no option -hf; a model of the Hub" -hf org/name -p a
+refuse "  or what is only like one" "top_p must be 0 to 1, not 7" $MODEL -p -c --top-p 7
+refuse "  and the file of prompts" "prattle does not take --force; \`prattle < FILE\`" $MODEL -f prompts.txt
 refuse "a value out of range" "top_p must be 0 to 1, not 2" $MODEL --top-p 2 -p a
 refuse "a value that is none" "top_k must be a whole number" $MODEL --top-k 1.5 -p a
 refuse "a missing value" "--seed needs a value" $MODEL --seed

@@ -44,6 +44,17 @@ static void json_lines_are_read(void **state)
     assert_ok(json_line_prompt(&p, in_words, sizeof in_words - 1, &o, 5, tell));
     assert_string_equal(p.settings.generate.template, "\\\\n {prompt}\\n, ");
     json_prompt_release(&p);
+    static const char as_llama[] =
+        "{\"prompt\":\"a\",\"n_probs\":3,\"dry_sequence_breakers\":[\"x\"],\"format\":\"json\"}";
+    assert_ok(json_line_prompt(&p, as_llama, sizeof as_llama - 1, &o, 5, tell));
+    assert_int_equal(p.settings.batch.top_logprobs, 3);
+    assert_string_equal(p.settings.sampler.dry_breakers, "x");
+    assert_string_equal(p.settings.sampler.grammar, "json");
+    json_prompt_release(&p);
+    static const char as_text[] = "{\"prompt\":\"a\",\"response_format\":{\"type\":\"text\"}}";
+    assert_ok(json_line_prompt(&p, as_text, sizeof as_text - 1, &o, 5, tell));
+    assert_string_equal(p.settings.sampler.grammar, "");
+    json_prompt_release(&p);
     static const char *const bad[][2] = {
         {"{\"prompt\": \"a\", \"template\": \"Q\"}", "template must have {prompt} where"},
         {"{\"ids\": [1], \"template\": \"{prompt}\"}", "template is for a prompt"},
@@ -80,6 +91,9 @@ static void json_lines_are_read(void **state)
         {"{\"prompt_ids\": [1]}", "a line has no prompt_ids; its token IDs are \"ids\""},
         {"{\"prompt\": \"a\", \"max_length\": 9}", "max_new_tokens counts new tokens"},
         {"{\"prompt\": \"a\", \"stop_token_ids\": [9]}", "stop_token has IDs"},
+        {"{\"prompt\": \"a\", \"stream\": false}",
+         "a line has no stream; leave it out: a whole answer is one line"},
+        {"{\"prompt\": \"a\", \"n_keep\": 4}", "a line has no n_keep; on_full is slide"},
         {"{\"prompt\": \"a\", \"do_sample\": 0}", "do_sample must be true or false"},
         {"{\"prompt\": \"a\", \"do_sampl\": true}", "did you mean do_sample?"},
         {"{\"prompt\": \"\xff\"}", "not JSON"},

@@ -155,12 +155,34 @@ static bool is_number(const struct setting *row)
            row->type == SETTING_FLOAT || row->type == SETTING_DOUBLE;
 }
 
+/* As llama.cpp's server has it: [[65, -100], [66, false]] is 65:-100,66:-inf. */
+static int put_pairs(struct buf *out, const json_t *list)
+{
+    size_t i;
+    json_t *pair;
+    int rc = 0;
+    json_array_foreach(list, i, pair)
+    {
+        const json_t *id = json_array_get(pair, 0), *value = json_array_get(pair, 1);
+        if (json_array_size(pair) != 2 || !json_is_integer(id) ||
+            !(json_is_number(value) || json_is_false(value)))
+            return err_set(ERR_FORMAT,
+                           "must be an object, as {\"65\": -100}, or a list of pairs, as "
+                           "[[65, -100], [66, false]]");
+        if ((rc = buf_printf(out, "%s%" JSON_INTEGER_FORMAT ":", i > 0 ? "," : "",
+                             json_integer_value(id))) != 0 ||
+            (rc = json_is_false(value) ? buf_str(out, "-inf") : put_scalar(out, value)) != 0)
+            return rc;
+    }
+    return 0;
+}
+
 static int take_value(struct buf *text, const struct setting *row, json_t *value)
 {
     if (row->texts && !are_texts(value))
         return err_set(ERR_FORMAT, "must be a text or a list of texts, none of them empty");
-    if (row->pairs && json_is_array(value) && json_is_array(json_array_get(value, 0)))
-        return err_set(ERR_FORMAT, "must be an object, as {\"65\": -100}");
+    if (row->pairs && json_is_array(value))
+        return put_pairs(text, value);
     if ((row->type != SETTING_STRING && json_is_array(value)) ||
         (!row->pairs && !row->json && json_is_object(value)))
         return err_set(ERR_FORMAT, "must be a text, a number, true or false");
@@ -308,7 +330,9 @@ static int take_members(struct json_prompt *p, struct options *o, json_t *object
     {
         if (strcmp(name, "prompt") == 0) {
             if (!json_is_string(value))
-                return err_set(ERR_FORMAT, "prompt must be one text; a line has one prompt");
+                return err_set(ERR_FORMAT, json_is_integer(json_array_get(value, 0))
+                                               ? "prompt must be one text; token IDs are \"ids\""
+                                               : "prompt must be one text; a line has one prompt");
             p->n = json_string_length(value);
             if ((p->text = mem_alloc(p->n + 1)) == NULL)
                 return ERR_NOMEM;

@@ -176,7 +176,7 @@ static const struct setting table[] = {
  .help = "never repeat a sequence of N tokens; 0: off"},
 {.group = "Penalties", .name = "logit_bias", .pairs = true, .type = SETTING_STRING, .per_line = true, .offset = S(logit_bias), .argument = "ID:X,...",
  .help = "add X to the logit of each ID; -inf bans it",
- .more = "In JSON lines an object: {\"257\": -2, \"13\": 1}"},
+ .more = "In JSON lines an object: {\"257\": -2, \"13\": 1}, or a list of pairs"},
 {.group = "Penalties", .name = "bad_words", .texts = true, .type = SETTING_STRING, .per_line = true, .offset = S(bad_words), .argument = "TEXT,...",
  .help = "texts whose tokens are banned, comma-separated",
  .more = "Those that the tokenizer makes of each, with a space before it and without; in other tokens its letters may still come. C escapes such as \\n are understood"},

@@ -191,6 +191,10 @@ static void values_mean_what_they_say(void **state)
         {"{\"ids\":[]}", "ids must not be empty"},
         {"{\"prompt\":\"a\",\"logit_bias\":{\"5:1\":2}}", "must not have 5:1 as a name"},
         {"{\"prompt\":\"a\",\"logit_bias\":{\"5,1\":2}}", "must not have 5,1 as a name"},
+        {"{\"prompt\":\"a\",\"logit_bias\":[[\"a\",2]]}", "or a list of pairs, as [[65, -100]"},
+        {"{\"prompt\":\"a\",\"logit_bias\":[[5,true]]}", "or a list of pairs, as [[65, -100]"},
+        {"{\"prompt\":\"a\",\"logit_bias\":[[5]]}", "or a list of pairs, as [[65, -100]"},
+        {"{\"prompt\":[5,6]}", "prompt must be one text; token IDs are \"ids\""},
         {"{\"prompt\":\"a\",\"stop\":\"\\u0000\"}", "must be a text without NUL"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -19,6 +19,11 @@ static const struct shell_word {
     {"rm", "prattle hub remove", "hub remove MODEL", true, false},
     {"list", "prattle hub", "hub", false, false},
     {"ls", "prattle hub", "hub", false, false},
+    {"models", "prattle hub", "hub", false, false},
+    {"quantize", "prattle convert MODEL FILE.gguf --dtype q8", "convert MODEL FILE.gguf --dtype q8",
+     false, false},
+    {"tokenize", "prattle tokens", "tokens", false, false},
+    {"complete", "prattle generate", NULL, false, false},
     {"serve", NULL, NULL, false, false},
     {"server", NULL, NULL, false, false},
 };

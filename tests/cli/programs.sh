@@ -135,6 +135,8 @@ refuse "without a model" "did you mean \`prattle MODEL\`?" run
 refuse "pull" "did you mean \`prattle hub get gpt2\`?" pull gpt2
 refuse "list" "did you mean \`prattle hub\`?" list
 refuse "ls" "did you mean \`prattle hub\`?" ls
+refuse "what quantizes" "did you mean \`prattle convert MODEL FILE.gguf --dtype q8\`?" quantize a.gguf b.gguf q8_0
+refuse "tokenize, which is near tokenizer" "did you mean \`prattle tokens\`?" tokenize x
 refuse "serve" "prattle has no server; \`prattle --jsonl\` reads prompts as JSON lines from a pipe" serve
 refuse "an option of a run where none is" "eval has no option --steps; did you mean \`--limit\`?" eval my.txt --steps 3
 refuse "with dashes" "eval has no option --micro_batch_size; did you mean \`--batch_size\`?" eval my.txt --micro-batch-size 3

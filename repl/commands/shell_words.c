@@ -23,6 +23,7 @@ static const struct shell_word {
     {"quantize", "prattle convert MODEL FILE.gguf --dtype q8", "convert MODEL FILE.gguf --dtype q8",
      false, false},
     {"tokenize", "prattle tokens", "tokens", false, false},
+    {"detokenize", "prattle tokens --ids 1,2,3", NULL, false, false},
     {"complete", "prattle generate", NULL, false, false},
     {"serve", NULL, NULL, false, false},
     {"server", NULL, NULL, false, false},

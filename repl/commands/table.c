@@ -50,10 +50,10 @@ const struct command command_table[] = {
  .help = "Print the most likely next tokens after TEXT, read as a prompt is, or after token IDs as they are, and write all logits to a NumPy file. At a terminal as :next shows them; in a pipe one a line: ID, logit, probability by the model alone, and the token in quotes.",
  .examples = "logits \"My name is\"\nlogits --ids 3666,1438,318 --all --out logits.npy",
  .related = "tokens generate why"},
-{.name = "tokens", .group = "Text", .arguments = "[TEXT]", .flags = BOTH | TAKES_TEXT | LISTS, .settings = "special", .run = cmd_tokens,
+{.name = "tokens", .group = "Text", .arguments = "[TEXT]", .flags = BOTH | TAKES_TEXT | LISTS, .options = "ids", .settings = "special", .run = cmd_tokens,
  .summary = "show the tokens and token IDs of a text",
  .help = "Show the tokens of TEXT with their IDs; at the prompt without TEXT, of the text so far. "
-         "In the shell print the IDs alone, and without TEXT read standard input.",
+         "In the shell print the IDs alone, and without TEXT read standard input; with --ids print their text.",
  .examples = "tokens My name is",
  .related = "tokenizer logits"},
 {.name = "batch", .group = "Text", .arguments = "FILE [OUT]", .min_words = 1, .max_words = 2, .flags = ANSWERS | BOTH | BY_RANKS | NEEDS_MODEL, .completes = "path",

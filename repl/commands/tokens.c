@@ -123,6 +123,28 @@ static void print_ids(const struct ids *ids)
     fputc('\n', stdout);
 }
 
+/* The text of --ids. */
+static int print_text(const struct repl *r, const struct call *c, const struct tokenizer *t)
+{
+    struct ids ids = {0};
+    struct buf text = {0};
+    int rc = c->n > 0 ? err_set(ERR_RANGE, "give a text or --ids, not both")
+                      : parse_ids(&ids, r->options.settings.call.ids);
+    size_t n_bytes;
+    for (size_t i = 0; i < ids.n && rc == 0; i++)
+        if (tokenizer_bytes(t, ids.data[i], &n_bytes) == NULL)
+            rc = err_set(ERR_RANGE, "the tokenizer has no token %d", (int)ids.data[i]);
+    if (rc == 0)
+        rc = tokenizer_decode(t, &text, ids.data, ids.n);
+    if (rc == 0) {
+        fwrite(buf_text(&text), 1, text.n, stdout);
+        fputc('\n', stdout);
+    }
+    ids_release(&ids);
+    buf_release(&text);
+    return rc;
+}
+
 /* Of the text given, of standard input in the shell, of the text so far at the prompt. */
 static int ids_to_show(const struct repl *r, const struct call *c, const struct tokenizer *t,
                        struct ids *out)
@@ -155,11 +177,12 @@ int cmd_tokens(struct repl *r, const struct call *c)
     const struct tokenizer *t = r->model != NULL ? r->model->tokenizer : source.tokenizer;
     if (rc == 0 && t == NULL)
         rc = err_set(ERR_MISSING, "the model has no tokenizer files");
+    const bool to_text = rc == 0 && c->shell && ids_given(r);
     if (rc == 0)
-        rc = ids_to_show(r, c, t, &ids);
-    if (rc == 0 && c->shell)
+        rc = to_text ? print_text(r, c, t) : ids_to_show(r, c, t, &ids);
+    if (rc == 0 && c->shell && !to_text)
         print_ids(&ids);
-    else if (rc == 0)
+    else if (rc == 0 && !c->shell)
         rc = show_tokens(t, &ids);
     source_close(&source);
     ids_release(&ids);

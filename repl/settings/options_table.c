@@ -242,7 +242,7 @@ static const struct setting table[] = {
 {.group = "Command options", .call_only = true, .name = "prompt", .once = true, .letter = 'p', .type = SETTING_STRING, .offset = C(prompt), .argument = "TEXT",
  .help = "answer this prompt and exit"},
 {.group = "Command options", .call_only = true, .name = "ids", .once = true, .type = SETTING_STRING, .offset = C(ids), .argument = "1,2,3",
- .help = "logits, generate: prompt as token IDs"},
+ .help = "tokens: IDs to decode; logits, generate: prompt as IDs"},
 {.group = "Command options", .call_only = true, .name = "all", .type = SETTING_BOOL, .offset = C(all),
  .help = "logits: every position; eval history: every model",
  .more = "Of logits with --out, which has them all"},

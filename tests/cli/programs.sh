@@ -7,6 +7,9 @@ status() { "$PRATTLE" "$@" >/dev/null 2>&1 </dev/null; echo $?; }
 ids=$(p tokens --model $MODEL "My name")
 is "tokens: an id for each byte" 7 "$(tr ',' '\n' <<<"$ids" | wc -l)"
 is "tokens from standard input" "$ids" "$(printf 'My name' | "$PRATTLE" tokens --model $MODEL)"
+is "and a text of tokens" "My name" "$(p tokens --model $MODEL --ids "$ids")"
+has "  which there are" "the tokenizer has no token 300" "$("$PRATTLE" tokens --model $MODEL --ids 1,300 2>&1)"
+has "  or a text" "give a text or --ids, not both" "$("$PRATTLE" tokens --model $MODEL --ids 1 a 2>&1)"
 is "the end of text is text" 13 "$(p tokens -m $MODEL '<|endoftext|>' | tr ',' '\n' | wc -l)"
 is "unless asked for" 256 "$(p tokens -m $MODEL --special '<|endoftext|>')"
 is "any bytes" 4 "$(printf '\xff\x00\xc3\x80' | "$PRATTLE" tokens -m $MODEL | tr ',' '\n' | wc -l)"

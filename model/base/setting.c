@@ -148,8 +148,10 @@ static int refuse_value(const struct setting *s, const char *text)
     if (is_unbounded(s) && *text != '\0' && text[strspn(text, "0123456789")] == '\0')
         buf_printf(&range, ", at most %" PRIu64,
                    s->type == SETTING_UINT64 ? UINT64_MAX : (uint64_t)s->max);
-    err_set(ERR_RANGE, "%s must be %s%s, not %s", s->name, whole ? "a whole number, " : "",
-            buf_text(&range), *text == '\0' ? "empty" : file_quote(text));
+    const bool elsewhere = s->minus_one != NULL && strcmp(text, "-1") == 0;
+    err_set(ERR_RANGE, "%s must be %s%s, not %s%s%s", s->name, whole ? "a whole number, " : "",
+            buf_text(&range), *text == '\0' ? "empty" : file_quote(text), elsewhere ? "; " : "",
+            elsewhere ? s->minus_one : "");
     buf_release(&range);
     return ERR_RANGE;
 }

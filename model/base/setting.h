@@ -48,6 +48,7 @@ struct setting {
     bool or_auto;                /* a SETTING_DOUBLE may be "auto" too, SETTING_AUTO in its field */
     const char *const *choices;  /* "fp16|f16|half": the first name and others understood */
     const char *(*words)(int i); /* of a text: its i-th allowed value; NULL past the last */
+    const char *minus_one;       /* of a number, what does what -1 does elsewhere; NULL: nothing */
     const char *shorthand_for, *shorthand_value; /* the row it sets, to what */
     const char *argument;                        /* shown in --help: "N", "FILE" */
     const char *help;                            /* one short line that is clear by itself */

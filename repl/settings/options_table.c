@@ -71,7 +71,7 @@ static const struct setting table[] = {
  .help = "verify several tokens a pass, drafted from the text",
  .more = "Drafts repeat what followed the last tokens where the text had them before. auto: where that has been right often enough to save time; lookup: always. MODEL: drafts of this smaller model with the same tokenizer, where it has been right often enough. The text is the same"},
 
-{.group = "Text", .name = "max_new_tokens", .letter = 'n', .also = "n_predict|num_predict|max_tokens|max_completion_tokens|output_len", .type = SETTING_INT, .per_line = true, .offset = G(max_new_tokens), .max = 1e6, .argument = "N",
+{.group = "Text", .name = "max_new_tokens", .letter = 'n', .also = "n_predict|num_predict|max_tokens|max_completion_tokens|output_len", .minus_one = "a large one ends with the context", .type = SETTING_INT, .per_line = true, .offset = G(max_new_tokens), .max = 1e6, .argument = "N",
  .help = "maximum length of an answer in tokens"},
 {.group = "Text", .name = "min_new_tokens", .type = SETTING_INT, .per_line = true, .offset = S(min_new_tokens), .max = MANY, .argument = "N",
  .help = "minimum length of an answer in tokens",
@@ -144,7 +144,7 @@ static const struct setting table[] = {
  .help = "sample uniformly from the top_k tokens"},
 {.group = "Sampling", .name = "chain", .type = SETTING_STRING, .per_line = true, .offset = S(chain), .argument = "STAGE,...",
  .help = "sampler stages in order; a stage left out is off"},
-{.group = "Sampling", .name = "seed", .draws = true, .letter = 's', .type = SETTING_UINT64, .per_line = true, .offset = S(seed), .max = 18446744073709551615.0, .argument = "N",
+{.group = "Sampling", .name = "seed", .minus_one = "0 is a new one each time", .draws = true, .letter = 's', .type = SETTING_UINT64, .per_line = true, .offset = S(seed), .max = 18446744073709551615.0, .argument = "N",
  .help = "random seed; 0: a new one for each prompt",
  .more = "The same seed gives the same text. A new seed is shown with the answer; a JSON line has it, and --verbose tells a batch's"},
 {.group = "Sampling", .name = "draw", .draws = true, .type = SETTING_INT64, .per_line = true, .offset = S(draw), .max = 9007199254740992.0, .argument = "N",

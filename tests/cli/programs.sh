@@ -129,6 +129,8 @@ refuse "  to a switch of ours" "there is no option -hf; a model of the Hub" -hf 
 refuse "  or what is only like one" "top_p must be 0 to 1, not 7" $MODEL -p -c --top-p 7
 refuse "  and the file of prompts" "prattle does not take --force; \`prattle < FILE\`" $MODEL -f prompts.txt
 refuse "a value out of range" "top_p must be 0 to 1, not 2" $MODEL --top-p 2 -p a
+refuse "  that says no limit elsewhere" "0 to 1e6, not -1; a large one ends with the context" $MODEL -n -1 -p a
+refuse "  or any seed" "0 or more, not -1; 0 is a new one each time" $MODEL --seed -1 -p a
 refuse "a value that is none" "top_k must be a whole number" $MODEL --top-k 1.5 -p a
 refuse "a missing value" "--seed needs a value" $MODEL --seed
 refuse "run, as other programs have it" "there is no command run; did you mean \`prattle gpt2\`?" run gpt2

@@ -102,8 +102,10 @@ static int take_answers(struct repl *r, struct turn *t, struct prompt *p, struct
     if (rc != 0)
         return rc;
     r->told_stop = true; /* by the line of figures, where it is so */
-    if (!r->interactive)
+    if (!r->interactive) {
+        fflush(stdout); /* what follows is on standard error, which may be the same file */
         repl_report_full(r, &s->generate, answers, n);
+    }
     if (r->interactive || s->talk.verbose)
         show_figures(r->interactive ? stdout : stderr, s, answers, n);
     return remember_answer(r, t, p, answers);

@@ -102,6 +102,7 @@ is "  once" "$(p $MODEL -p "My name" --begin -n 8 --seed 3)" "$(p $MODEL -p "<|e
 is "  of piped prompts too" "My name$(p $MODEL -p "My name" --begin -n 8 --seed 3 --ignore-eos --raw | tr -d '\0' | md5sum)" \
     "My name$(echo "My name" | "$PRATTLE" $MODEL --begin -n 8 --seed 3 --ignore-eos --no-echo --raw | tr -d '\0' | md5sum)"
 is "three sequences" 3 "$(p generate -m $MODEL --ids 1 -n 2 --ignore-eos --num-return-sequences 3 --output ids | grep -c ,)"
+is "--verbose begins a line of its own" "[1 prompt token in" "$("$PRATTLE" $MODEL -p a -n 4 -v --seed 1 --grammar 'root ::= "bcde"' 2>&1 | sed -n '2s/\(token in\).*/\1/p')"
 has "--verbose reports" "ms per token" "$(p $MODEL -p a -n 4 -v --seed 1 | tr -d '\0')"
 b="--ignore-eos --logit-bias 98:1000 --speculate"
 has "  drafts that were accepted" "; 22 of 22 drafted tokens accepted]" "$(p $MODEL -p "abcabcabc" -n 30 -v $b lookup | tr -d '\0')"

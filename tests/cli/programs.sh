@@ -124,6 +124,7 @@ refuse "an unknown option" "did you mean top_k?" --topk 3
 refuse "an option that llama.cpp has" "there is no setting ctx_size; the context is as long as the model's" $MODEL --ctx-size 4 -p a
 refuse "  with no before it" "there is no setting no_mmap; memory sets a limit, in GB" $MODEL --no-mmap -p a
 refuse "  near a name of ours" "there is no setting verbose_prompt; \`prattle tokens TEXT\`" $MODEL --verbose-prompt -p a
+refuse "  that a template does" "there is no setting in_prefix; template is a text with {prompt} in it" $MODEL --in-prefix Q: -p a
 refuse "  abbreviated" "there is no option -ngl; prattle computes on CPUs" $MODEL -ngl 99 -p a
 refuse "  to one letter" "there is no option -c; the context" $MODEL -c 99 -p a
 refuse "  to a switch of ours" "there is no option -hf; a model of the Hub" -hf org/name -p a

@@ -95,7 +95,8 @@ bool processes_launched(void)
     return launched != BY_OTHERS;
 }
 
-/* The one that is left of several, which has no world: it goes as they do when mpirun is killed. */
+/* The one that is left of several, which has no world: it goes as they do when mpirun is killed.
+ * Before place_output, behind which errors may go the way of the output. */
 static void follow_mpirun(void)
 {
     tell_start(STDERR_FILENO, START_HERE, 0);
@@ -112,10 +113,10 @@ int processes_open(void)
         signals_take(SIGUSR1); /* before mpirun is asked to pass on any */
     }
     const int rc = world_open();
-    if (l.there)
-        place_output();
     if (l.size == 1 && processes_launched())
         follow_mpirun();
+    if (l.there)
+        place_output();
     return rc;
 }
 

@@ -91,7 +91,9 @@ static int check_mpirun(void)
 
 int launcher_check(void)
 {
-    const int rc = plugin_check();
+    int rc = plugin_check();
+    if (rc == 0)
+        rc = launch_check_nested();
     return rc == 0 ? check_mpirun() : rc;
 }
 

@@ -5,10 +5,15 @@
 #include "model/base/part.h"
 #include "train/parallel/mca.h"
 
+#include <arpa/inet.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 /* Those of Open MPI, of MPICH and Intel MPI (PMI), of Slurm. */
 static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
@@ -45,6 +50,64 @@ void launch_forget(void)
         unsetenv(ranks[i]);
     }
     unsetenv("PMIX_RANK");
+}
+
+/* Where its PMIx server listened, on this host: "1968766976.0;tcp4://127.0.0.1:51401". */
+static bool find_server(struct sockaddr_in *at)
+{
+    static const char *const names[] = {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3",
+                                        "PMIX_SERVER_URI2"};
+    char host[INET_ADDRSTRLEN];
+    unsigned port;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *uri = getenv(names[i]);
+        uri = uri != NULL ? strstr(uri, "tcp4://") : NULL;
+        if (uri == NULL || sscanf(uri, "tcp4://%15[0-9.]:%u", host, &port) != 2)
+            continue;
+        *at = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+        return inet_pton(AF_INET, host, &at->sin_addr) == 1;
+    }
+    return false;
+}
+
+/* Nobody listens there where another may. To connect would have the server say that it was left. */
+static bool is_free(const struct sockaddr_in *at)
+{
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    if (fd < 0)
+        return false;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    const bool is = bind(fd, (const struct sockaddr *)at, sizeof *at) == 0;
+    close(fd);
+    return is;
+}
+
+static const char FORGET[] = "`unset ${!OMPI_*} ${!PMIX_*}` makes bash forget it";
+
+int launch_check(void)
+{
+    const struct launch l = launch_find();
+    struct sockaddr_in at;
+    char of[32] = "";
+    const bool half = getenv(sizes[0]) != NULL && getenv("PMIX_RANK") == NULL;
+    if (l.size == 1 || !(half || (find_server(&at) && is_free(&at))))
+        return 0;
+    if (l.size > 0)
+        snprintf(of, sizeof of, " of %d", l.size);
+    return err_set(ERR_MISSING,
+                   "the environment says that this is process %d%s of a mpirun that is not there "
+                   "any more: %s",
+                   l.rank + 1, of, FORGET);
+}
+
+int launch_check_nested(void)
+{
+    if (getenv(sizes[0]) == NULL)
+        return 0;
+    return err_set(ERR_UNSUPPORTED,
+                   "mpirun has started this process, and starts no others from it: `mpirun -np N "
+                   "prattle train ...`; if that mpirun has ended, %s",
+                   FORGET);
 }
 
 int launch_refuse(void)

@@ -154,10 +154,11 @@ static int join_world(const struct launch *l, int words)
 int world_open(void)
 {
     const struct launch l = launch_find();
-    const int words = l.size == 1 ? -1 : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
     struct sigaction was, ends = {.sa_handler = SIG_DFL};
-    if (l.size == 1)
-        return 0;
+    const int there = launch_check();
+    if (l.size == 1 || there != 0)
+        return there;
+    const int words = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
     cleaner_start();
     /* Whoever started the ranks takes them along when it is killed. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);

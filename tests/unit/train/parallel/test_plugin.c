@@ -3,7 +3,13 @@
 
 #include "train/parallel/plugin.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static int set_up(void **state)
 {
@@ -61,6 +67,43 @@ static void or_that_they_have(void **state)
     assert_true(l.there);
 }
 
+/* A port of this host, with somebody who listens there or not. */
+static void say_server(int fd)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof at;
+    char uri[64];
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &n), 0);
+    snprintf(uri, sizeof uri, "19.0;tcp4://127.0.0.1:%d", ntohs(at.sin_port));
+    setenv("PMIX_SERVER_URI4", uri, 1);
+}
+
+static void one_that_has_ended_is_named(void **state)
+{
+    (void)state;
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_ok(launch_check());
+    assert_ok(launch_check_nested());
+    setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
+    setenv("OMPI_COMM_WORLD_RANK", "2", 1);
+    assert_int_equal(launch_check(), ERR_MISSING); /* Open MPI says more */
+    setenv("PMIX_RANK", "2", 1);
+    assert_ok(launch_check());
+    say_server(fd);
+    assert_ok(launch_check());
+    assert_int_equal(launch_check_nested(), ERR_UNSUPPORTED);
+    close(fd);
+    assert_int_equal(launch_check(), ERR_MISSING);
+    assert_non_null(strstr(err_text(), "process 3 of 4"));
+    assert_non_null(strstr(err_text(), "`unset ${!OMPI_*} ${!PMIX_*}`"));
+    setenv("OMPI_COMM_WORLD_SIZE", "1", 1); /* no MPI is needed */
+    assert_ok(launch_check());
+    unsetenv("PMIX_SERVER_URI4");
+    launch_forget();
+}
+
 static void those_of_torchrun_are_refused(void **state)
 {
     (void)state;
@@ -84,6 +127,7 @@ int main(void)
         cmocka_unit_test_setup(nobody_has, set_up),
         cmocka_unit_test_setup(launchers_say_how_many, set_up),
         cmocka_unit_test_setup(or_that_they_have, set_up),
+        cmocka_unit_test_setup(one_that_has_ended_is_named, set_up),
         cmocka_unit_test_setup(those_of_torchrun_are_refused, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,11 +180,22 @@ static int receive_line(struct batch_ranks *b, int rank, struct line_output *o)
     return rc;
 }
 
+/* A rank has stopped, and what is behind its missing line is for nothing. */
+static bool is_lost(const struct batch_ranks *b)
+{
+    return b->cut && b->rc != 0;
+}
+
+static int say_end(const struct batch_ranks *b)
+{
+    return err_set(b->rc, "%s", b->sentence == NULL ? "no memory" : b->sentence);
+}
+
 /* Write what is there, up to the first line that is not; wait: up to one that will not be. */
 static int flush_lines(struct batch_ranks *b, bool wait)
 {
     int rc = 0;
-    while (rc == 0 && b->first != NULL) {
+    while (rc == 0 && b->first != NULL && !is_lost(b)) {
         struct queued_line *q = b->first;
         const bool other = q->rank > 0;
         if (other && !b->ended[q->rank]) {
@@ -216,7 +227,8 @@ static int queue_line(struct batch_ranks *b, long line, struct line_output *o)
     }
     *b->last = q;
     b->last = &q->next;
-    return flush_lines(b, false);
+    const int rc = flush_lines(b, false);
+    return rc == 0 && is_lost(b) ? say_end(b) : rc;
 }
 
 int batch_ranks_next(struct batch_ranks *b, long line, struct line_output *o)
@@ -253,7 +265,7 @@ static int close_first(struct batch_ranks *b, int rc)
             line_output_release(&late);
         }
     if (rc == 0 && b->rc != 0)
-        rc = err_set(b->rc, "%s", b->sentence == NULL ? "no memory" : b->sentence);
+        rc = say_end(b);
     else if (rc != 0 && rc == first)
         err_restore(&why);
     return rc;

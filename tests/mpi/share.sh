@@ -48,6 +48,16 @@ for i in $(seq 200); do cat prompts; done >many_prompts
 is "a reader that leaves" 2 "$(answer ranks 2 batch "$TMPDIR/many_prompts" 2>/dev/null | head -n 2 | wc -l)"
 is "  leaves nobody behind" 0 "$(gone "$TMPDIR/many")"
 
+# One that is told to end: what the others would answer behind its lines would be for nothing.
+for i in $(seq 40); do cat many_prompts; done >endless_prompts
+ranks 3 --model $MODEL -n 200 --ignore-eos batch endless_prompts >some 2>err & launcher=$!
+for _ in $(seq 300); do find_processes && [ -s some ] && break; sleep 0.1; done
+kill -TERM "${ranks[1]}"
+for _ in $(seq 300); do kill -0 $launcher 2>/dev/null || break; sleep 0.1; done
+has "one that is told to end ends all" "[stopped after the answers to " "$(cat err)"
+kill -KILL "$mpirun" 2>/dev/null
+wait $launcher
+
 figures() { grep -oE '"(loss|perplexity|adjusted_perplexity|bits_per_byte|accuracy|acc|acc_norm|acc_token|top_1|targets|tokens|correct)": *(\{[^}]*\}|[0-9]+)' <<<"$1"; }
 for what in "wikitext $own/wiki.txt" "lambada $own/lambada.jsonl" "text $TEXT" "choice $questions"; do
     want=$(figures "$("$PRATTLE" eval $what --json -m $MODEL)")

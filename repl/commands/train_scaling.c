@@ -424,7 +424,7 @@ static int draw_curve(struct curve *v, const char *path, bool force)
 int train_scaling_show(const struct scaling_request *q, const struct run_config *c,
                        const struct config *shape, enum dtype held, double flops, bool force)
 {
-    struct scaling s = {.run = {c, shape, held}};
+    struct scaling s = {.run = {c, shape, held, NULL}};
     struct scaling_layout best, given;
     struct curve curve;
     bool enough;
@@ -433,6 +433,7 @@ int train_scaling_show(const struct scaling_request *q, const struct run_config 
         rc = find_alone(&s);
     if (rc == 0)
         rc = given_layout(&given, &s);
+    s.run.given = &given;
     if (rc == 0)
         rc = scaling_best(&best, &s.run, &s.k);
     if (rc == 0)

@@ -30,8 +30,9 @@ int scaling_blocks(const struct run_config *c, int replicas);
  * layers_per_device=6,6 virtual_stages=2", the last ones where they are not 1; and "phased=off"
  * where the run has it on and the layout is of several processes, which do not train from disk. */
 int scaling_words(struct buf *out, const struct run_config *c, const struct scaling_layout *l);
-/* That of the least time that fits the memory; where none fits, that of the least memory.
- * ERR_RANGE: there is none for so many processes, and for how many there is. */
+/* Of those that are tried, run->given among them, that of the least time that fits the memory;
+ * where none fits, that of the least memory. ERR_RANGE: there is none for so many processes, and
+ * for how many there is. */
 int scaling_best(struct scaling_layout *out, const struct scaling_run *run,
                  const struct cluster *k);
 

@@ -86,6 +86,21 @@ static bool can_be_faster(const struct search *s, const struct layout *l, double
     return s->bytes > s->k->memory || alone_s / (l->replicas * l->stages * l->tensor) < s->time_s;
 }
 
+/* Where nothing fits yet: all that the first stage may have, which has more in memory than others.
+ */
+static int try_firsts(struct search *s, struct scaling_layout *l, int most)
+{
+    int rc = 0;
+    const bool was = s->undivided;
+    s->undivided = true;
+    for (int first = most; first >= 0 && rc == 0 && s->bytes > s->k->memory; first--) {
+        divide_layers(&l->over, l->over.stages, first);
+        rc = try_chunks(s, l);
+    }
+    s->undivided = was;
+    return rc;
+}
+
 /* As many layers for the first stage as for others, and as many as its head leaves time for. */
 static int try_stages(struct search *s, int stages, int tensor, double alone_s)
 {
@@ -105,10 +120,25 @@ static int try_stages(struct search *s, int stages, int tensor, double alone_s)
         if (can_be_faster(s, &l.over, alone_s))
             rc = try_chunks(s, &l);
     }
-    if (rc != 0 || (even > 0 && lighter >= even))
-        return rc;
-    divide_layers(&l.over, stages, lighter);
-    return can_be_faster(s, &l.over, alone_s) ? try_chunks(s, &l) : 0;
+    if (rc == 0 && (even == 0 || lighter < even)) {
+        divide_layers(&l.over, stages, lighter);
+        if (can_be_faster(s, &l.over, alone_s))
+            rc = try_chunks(s, &l);
+    }
+    return rc == 0 && tensor == 1 ? try_firsts(s, &l, even - 1) : rc;
+}
+
+/* What the settings say is worth a look, as it may be none of those above. */
+static int try_given(struct search *s)
+{
+    if (s->run->given == NULL || s->run->given->blocks == 0)
+        return 0;
+    struct scaling_layout l = *s->run->given;
+    struct step_time t;
+    if (l.over.replicas * l.over.stages * l.over.tensor != s->k->ranks)
+        return 0;
+    const int rc = scaling_time(&t, s->run, s->k, &l);
+    return rc == 0 ? try_layout(s, &l, step_time_total(&t)) : rc;
 }
 
 static bool is_divided(const struct run_config *c, int ranks, int by)
@@ -198,7 +228,8 @@ int scaling_best(struct scaling_layout *out, const struct scaling_run *run, cons
     /* Stages and shards are not trained from disk. */
     struct run_config in_memory = *c; /* strings are borrowed */
     in_memory.execution.phased = false;
-    int rc = scaling_time(&alone, &(struct scaling_run){&in_memory, shape, run->held}, k, &one);
+    int rc =
+        scaling_time(&alone, &(struct scaling_run){&in_memory, shape, run->held, NULL}, k, &one);
     for (int n = 1; n <= most_stages && n <= k->ranks && rc == 0; n++)
         if (is_divided(c, k->ranks, n))
             rc = try_stages(&s, n, 1, alone.compute);
@@ -207,6 +238,8 @@ int scaling_best(struct scaling_layout *out, const struct scaling_run *run, cons
             rc = try_stages(&s, 1, n, alone.compute);
     if (rc == 0)
         rc = try_both(&s, most_stages, most_tensor, alone.compute);
+    if (rc == 0)
+        rc = try_given(&s);
     *out = s.best;
     return rc != 0 || out->over.replicas > 0 ? rc : refuse_ranks(c, shape, k->ranks);
 }

@@ -11,7 +11,8 @@
 struct scaling_run {
     const struct run_config *c; /* resolved */
     const struct config *shape;
-    enum dtype held; /* of the model to talk to */
+    enum dtype held;                    /* of the model to talk to */
+    const struct scaling_layout *given; /* what the settings say; NULL: nothing */
 };
 
 struct cluster {

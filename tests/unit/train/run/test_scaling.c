@@ -28,7 +28,7 @@ static struct config shape_of(int n_layer)
 static const struct scaling_run *run_of(const struct run_config *c, const struct config *shape)
 {
     static struct scaling_run run;
-    run = (struct scaling_run){c, shape, DTYPE_F16};
+    run = (struct scaling_run){c, shape, DTYPE_F16, NULL};
     return &run;
 }
 
@@ -372,6 +372,51 @@ static void the_best_fits(void **state)
     run_config_release(&c);
 }
 
+/* A pipeline of 48 layers, so many of them for the first of four stages. */
+static struct scaling_layout with_first(int first)
+{
+    struct scaling_layout l = made(1, 4, 0, 64, 48);
+    l.over.layers[0] = first;
+    for (int i = 1; i < 4; i++)
+        l.over.layers[i] = (48 - first) * i / 3 - (48 - first) * (i - 1) / 3;
+    return l;
+}
+
+/* Where the first stage has as much as lets all of them fit. */
+static void the_best_is_none_that_is_worse(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct scaling_layout l;
+    struct cluster k = perfect;
+    double bytes, least = INFINITY;
+    (void)state;
+    init_run(&c, &shape);
+    shape.n_layer = 48;
+    c.training.sequence_length = 1024;   /* of which the first has more micro-batches than others */
+    c.logging.log_activations_every = 1; /* no shards */
+    k.ranks = 4;
+    for (int first = 0; first < 12; first++) {
+        l = with_first(first);
+        assert_ok(scaling_memory(&bytes, run_of(&c, &shape), &l));
+        least = fmin(least, bytes);
+    }
+    k.memory = least;
+    assert_ok(scaling_best(&l, run_of(&c, &shape), &k));
+    assert_ok(scaling_memory(&bytes, run_of(&c, &shape), &l));
+    assert_true(bytes <= least);
+    /* What the settings say is looked at too, whatever it is. */
+    struct scaling_layout given = made(1, 1, 0, 64, 48);
+    struct scaling_run with = *run_of(&c, &shape);
+    given.over.tensor = 4;
+    with.given = &given;
+    assert_ok(scaling_memory(&k.memory, &with, &given));
+    assert_true(k.memory < least);
+    assert_ok(scaling_best(&l, &with, &k));
+    assert_int_equal(l.over.tensor, 4);
+    run_config_release(&c);
+}
+
 /* Micro-batches that nobody named are as small as the blocks of a layout have them. */
 static void micro_batches_follow_blocks(void **state)
 {
@@ -656,6 +701,7 @@ int main(void)
         cmocka_unit_test(a_message_goes_through_memory),
         cmocka_unit_test(memory_is_what_is_allocated),
         cmocka_unit_test(the_best_fits),
+        cmocka_unit_test(the_best_is_none_that_is_worse),
         cmocka_unit_test(micro_batches_follow_blocks),
         cmocka_unit_test(muon_is_not_divided),
         cmocka_unit_test(a_layout_is_settings),

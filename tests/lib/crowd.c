@@ -5,6 +5,7 @@
 #include "tests/lib/test.h"
 #include "train/parallel/world.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -194,6 +195,19 @@ void crowd_interrupt(void)
     setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = MOMENT_US}, NULL);
 }
 
+/* With a processor of its own, as far as there are so many: teams that share theirs do not spin. */
+static void take_processor(int rank)
+{
+    cpu_set_t allowed, own;
+    CPU_ZERO(&own);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return;
+    for (int cpu = 0, left = rank % CPU_COUNT(&allowed); left >= 0; cpu++)
+        if (CPU_ISSET(cpu, &allowed) && left-- == 0)
+            CPU_SET(cpu, &own);
+    sched_setaffinity(0, sizeof own, &own);
+}
+
 static void run_rank(int rank, int size, void (*act)(void *arg), void *arg)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* none is left of a test that is ended */
@@ -206,6 +220,7 @@ static void run_rank(int rank, int size, void (*act)(void *arg), void *arg)
                           .test = crowd_test,
                           .probe = crowd_probe,
                           .end_all = crowd_end_all};
+    take_processor(rank);
     if (rank == 0) {
         crowd->first = getpid();
         signal(SIGUSR1, raise_at_signal);

@@ -6,6 +6,7 @@
 #include "model/base/par.h"
 #include "model/base/progress.h"
 #include "tests/lib/crowd.h"
+#include "tests/lib/thin.h"
 #include "train/parallel/world.h"
 
 #include <sched.h>
@@ -138,9 +139,11 @@ static void stopped_by_any_rank_too(void **state)
 {
     (void)state;
     for (int rank = 0; rank < RANKS; rank++) {
-        check_ranks((struct scatter_trial){.raising = rank, .every = 11 + rank});
-        check_ranks(
-            (struct scatter_trial){.layout = {"zero=1"}, .raising = rank, .every = 5 + rank});
+        if (thin_runs(rank, 2))
+            check_ranks((struct scatter_trial){.raising = rank, .every = 11 + rank});
+        if (thin_runs(rank + 1, 2))
+            check_ranks(
+                (struct scatter_trial){.layout = {"zero=1"}, .raising = rank, .every = 5 + rank});
     }
 }
 
@@ -149,10 +152,14 @@ static void in_pipelines_and_shards_too(void **state)
 {
     (void)state;
     for (int rank = 0; rank < 4; rank++) {
-        check_ranks((struct scatter_trial){
-            .ranks = 4, .layout = {"layers_per_device=1,1"}, .raising = rank, .every = 13 + rank});
-        check_ranks((struct scatter_trial){
-            .ranks = 4, .layout = {"tensor_parallel=2"}, .raising = rank, .every = 11 + rank});
+        if (thin_runs(rank, 3))
+            check_ranks((struct scatter_trial){.ranks = 4,
+                                               .layout = {"layers_per_device=1,1"},
+                                               .raising = rank,
+                                               .every = 13 + rank});
+        if (thin_runs(rank + 1, 3))
+            check_ranks((struct scatter_trial){
+                .ranks = 4, .layout = {"tensor_parallel=2"}, .raising = rank, .every = 11 + rank});
     }
     for (int rank = 1; rank < 4; rank += 2) /* where rank 0 waits a second for its own Ctrl-C */
         check_ranks((struct scatter_trial){.ranks = 4,
@@ -161,10 +168,12 @@ static void in_pipelines_and_shards_too(void **state)
                                            .every = 26 - 3 * rank,
                                            .alone = true});
     for (int rank = 0; rank < 8; rank += 5)
-        check_ranks((struct scatter_trial){.ranks = 8,
-                                           .layout = {"layers_per_device=0,2", "tensor_parallel=2"},
-                                           .raising = rank,
-                                           .every = 17 + rank});
+        if (thin_runs(rank + 5, 10))
+            check_ranks(
+                (struct scatter_trial){.ranks = 8,
+                                       .layout = {"layers_per_device=0,2", "tensor_parallel=2"},
+                                       .raising = rank,
+                                       .every = 17 + rank});
 }
 
 static void act_refused(void *arg)

@@ -17,7 +17,7 @@
 
 static bool is_gguf(const char *path)
 {
-    return text_ends_in(path, ".gguf");
+    return text_ends_in(path, ".gguf") || text_ends_in(path, ".GGUF");
 }
 
 /* A model of llm.c; pytorch_model.bin would be Hugging Face's. */
@@ -31,7 +31,9 @@ static bool is_llmc(const char *path)
  * Q8_0 only in GGUF files. */
 static int refuse_file_name(const char *path, const struct save_config *c)
 {
-    static const char *const endings[] = {".safetensors", ".bin", ".pt", ".pth", ".json"};
+    static const char *const endings[] = {".safetensors", ".bin", ".pt",   ".pth",
+                                          ".ckpt",        ".pkl", ".json", ".ggml",
+                                          ".onnx",        ".h5",  ".zip",  ".tar"};
     char shown[256];
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (text_ends_in(path, endings[i]) && !is_llmc(path))

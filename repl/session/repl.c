@@ -200,9 +200,10 @@ static int load_drafter(struct repl *r, const char *path)
     if (rc == 0)
         rc = model_load(&r->drafter, path, &c, progress_show());
     progress_wipe();
-    if (rc != 0)
-        err_wrap("speculate");
-    return rc;
+    if (rc == ERR_MISSING && (strcmp(path, "on") == 0 || strcmp(path, "yes") == 0))
+        return err_set(
+            rc, "speculate must be auto, off, lookup or a model, and there is no model %s", path);
+    return rc == 0 ? 0 : err_wrap("speculate");
 }
 
 /* The model that drafts by the setting speculate; one that a model's own settings name is not

@@ -133,6 +133,8 @@ refuse "  and the file of prompts" "prattle does not take --force; \`prattle < F
 refuse "a value out of range" "top_p must be 0 to 1, not 2" $MODEL --top-p 2 -p a
 refuse "  that says no limit elsewhere" "0 to 1e6, not -1; a large one ends with the context" $MODEL -n -1 -p a
 refuse "  or any seed" "0 or more, not -1; 0 is a new one each time" $MODEL --seed -1 -p a
+refuse "a switch in the place of a way" "speculate must be auto, off, lookup or a model, and there is no model on" $MODEL --speculate on -p a
+refuse "a file of a kind that is not written" "x.onnx: name a folder, which gets a model.safetensors" convert $MODEL x.onnx
 refuse "a value that is none" "top_k must be a whole number" $MODEL --top-k 1.5 -p a
 refuse "a missing value" "--seed needs a value" $MODEL --seed
 refuse "run, as other programs have it" "there is no command run; did you mean \`prattle gpt2\`?" run gpt2

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { ENVELOPES = 2 }; /* one within the other */
+enum { ENVELOPES = 2 }; /* one within the other, which need not have a name */
 
 static bool has_type(const json_t *document, const char *type)
 {
@@ -11,13 +11,17 @@ static bool has_type(const json_t *document, const char *type)
     return given != NULL && strcmp(given, type) == 0;
 }
 
+static bool has_a_type(const json_t *document)
+{
+    return json_object_get(document, "type") != NULL;
+}
+
 /* None of these is a type or a keyword of a schema. */
 static bool is_envelope(const json_t *document)
 {
     return has_type(document, "json_schema") || has_type(document, "json_object") ||
            has_type(document, "function") ||
-           (json_object_get(document, "type") == NULL &&
-            json_is_string(json_object_get(document, "name")));
+           (!has_a_type(document) && json_is_string(json_object_get(document, "name")));
 }
 
 static json_t *find_inner(const json_t *envelope)
@@ -35,7 +39,7 @@ static json_t *find_inner(const json_t *envelope)
 json_t *json_schema_open_envelope(json_t *whole)
 {
     json_t *inner = whole;
-    for (int i = 0; i < ENVELOPES && is_envelope(inner); i++) {
+    for (int i = 0; i < ENVELOPES && (is_envelope(inner) || (i > 0 && !has_a_type(inner))); i++) {
         json_t *next = find_inner(inner);
         if (next == NULL && has_type(inner, "json_object"))
             return json_pack("{s:s}", "type", "object");

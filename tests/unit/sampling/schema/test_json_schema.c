@@ -395,6 +395,7 @@ static void test_envelopes(void **state)
     static const char *const envelopes[] = {
         "{\"type\": \"json_schema\", \"json_schema\": {\"name\": \"n\", \"strict\": true, "
         "\"schema\": %s}}",
+        "{\"type\": \"json_schema\", \"json_schema\": {\"strict\": true, \"schema\": %s}}",
         "{\"type\": \"json_schema\", \"name\": \"n\", \"schema\": %s}",
         "{\"type\": \"json_object\", \"schema\": %s}",
         "{\"type\": \"function\", \"function\": {\"name\": \"f\", \"description\": \"d\", "

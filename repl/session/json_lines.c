@@ -181,7 +181,7 @@ static int take_value(struct buf *text, const struct setting *row, json_t *value
 {
     if (row->texts && !are_texts(value))
         return err_set(ERR_FORMAT, "must be a text or a list of texts, none of them empty");
-    if (row->pairs && json_is_array(value))
+    if (row->pairs && json_is_array(value) && !json_is_string(json_array_get(value, 0)))
         return put_pairs(text, value);
     if ((row->type != SETTING_STRING && json_is_array(value)) ||
         (!row->pairs && !row->json && json_is_object(value)))
@@ -263,7 +263,7 @@ static const char *foreign_name(const char *name)
     return NULL;
 }
 
-/* OpenAI's way to say that an answer has no grammar. */
+/* OpenAI's way to say that an answer has no grammar, also where the settings have one. */
 static bool is_format_of_text(const char *name, const json_t *value)
 {
     const char *type = json_string_value(json_object_get(value, "type"));
@@ -278,9 +278,9 @@ static int take_named(struct options *o, const char *name, json_t *value)
     const char *full = strcmp(name, "n") == 0        ? "num_return_sequences"
                        : strcmp(name, "format") == 0 ? "grammar"
                                                      : name;
-    if (is_format_of_text(name, value))
-        return 0;
-    int rc = take_setting(o, full, value);
+    json_t *meant = is_format_of_text(name, value) ? json_string("") : json_incref(value);
+    int rc = meant == NULL ? ERR_NOMEM : take_setting(o, full, meant);
+    json_decref(meant);
     if (rc == 0)
         return 0;
     const struct setting *row = settings_table_find(&options_table, full);
@@ -356,7 +356,8 @@ static int take_members(struct json_prompt *p, struct options *o, json_t *object
                    : err_set(ERR_MISSING, "there is no \"prompt\" in this line");
     if (p->text != NULL && p->ids.n > 0)
         return err_set(ERR_FORMAT, "this line has a prompt and ids: give one of them");
-    if (p->text == NULL &&
+    const char *template = o->settings.generate.template;
+    if (p->text == NULL && template != NULL && *template != '\0' &&
         settings_store_origin(&o->store, OPTION(generate.template)) == ORIGIN_LINE)
         return err_set(ERR_FORMAT, "template is for a prompt, and this line has ids");
     return 0;

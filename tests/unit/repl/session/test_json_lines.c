@@ -55,9 +55,20 @@ static void json_lines_are_read(void **state)
     assert_ok(json_line_prompt(&p, as_text, sizeof as_text - 1, &o, 5, tell));
     assert_string_equal(p.settings.sampler.grammar, "");
     json_prompt_release(&p);
+    assert_ok(options_set(&o, OPTION(sampler.grammar), ORIGIN_SET, "json"));
+    assert_ok(json_line_prompt(&p, as_text, sizeof as_text - 1, &o, 5, tell));
+    assert_string_equal(p.settings.sampler.grammar, "");
+    json_prompt_release(&p);
+    assert_ok(options_set(&o, OPTION(sampler.grammar), ORIGIN_SET, ""));
+    static const char of_ids[] = "{\"ids\":[1],\"template\":\"\",\"logit_bias\":[\"5:1\",\"6:2\"]}";
+    assert_ok(json_line_prompt(&p, of_ids, sizeof of_ids - 1, &o, 5, tell));
+    assert_string_equal(p.settings.sampler.logit_bias, "5:1,6:2");
+    json_prompt_release(&p);
     static const char *const bad[][2] = {
         {"{\"prompt\": \"a\", \"template\": \"Q\"}", "template must have {prompt} where"},
         {"{\"ids\": [1], \"template\": \"{prompt}\"}", "template is for a prompt"},
+        {"{\"prompt\": \"a\", \"grammar\": \"json\", \"response_format\": {\"type\": \"text\"}}",
+         "is in this line twice"},
         {"", "the line is empty"},
         {" \t\r", "the line is empty"},
         {"[1]", "expected an object"},

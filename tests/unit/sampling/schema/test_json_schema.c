@@ -419,6 +419,10 @@ static void test_envelopes(void **state)
     /* What is none has an error of its own. */
     refuse("{\"type\": \"function\"}", ERR_RANGE,
            "\"type\" at # is \"function\", must be a type, or a list of them");
+    refuse("{\"type\": \"object\", \"name\": \"f\", \"schema\": {}}", ERR_UNSUPPORTED,
+           "\"name\" at # is not supported");
+    refuse("{\"type\": \"json_schema\", \"json_schema\": {\"type\": \"null\", \"schema\": {}}}",
+           ERR_UNSUPPORTED, "\"schema\" at # is not supported");
     refuse("{\"name\": \"f\"}", ERR_UNSUPPORTED, "\"name\" at # is not supported");
     buf_release(&plain);
     buf_release(&text);

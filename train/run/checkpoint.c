@@ -392,7 +392,7 @@ static int open_in_folder(struct checkpoint *c, const char *path, const struct p
         return rc;
     do
         rc = open_newest(c, path, steps, n, p);
-    while ((rc == ERR_FORMAT || rc == ERR_MISSING) && look_again(path, &steps, &n));
+    while (rc == ERR_FORMAT && look_again(path, &steps, &n));
     mem_free(steps);
     return rc;
 }

@@ -95,7 +95,7 @@ int launch_check(void)
     if (l.size > 0)
         snprintf(of, sizeof of, " of %d", l.size);
     return err_set(ERR_MISSING,
-                   "the environment says that this is process %d%s of a mpirun that is not there "
+                   "the environment says that this is process %d%s of an mpirun that is not there "
                    "any more: %s",
                    l.rank + 1, of, FORGET);
 }

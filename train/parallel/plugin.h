@@ -16,7 +16,7 @@ struct launch launch_find(void);
 /* Children of this process are of no such world. */
 void launch_forget(void);
 
-/* ERR_MISSING: the environment says so of a mpirun that is gone, as in a shell that it has left;
+/* ERR_MISSING: the environment says so of an mpirun that is gone, as in a shell that it has left;
  * MPI would end the process with a page of text. */
 int launch_check(void);
 /* ERR_UNSUPPORTED: mpirun has started this process, alone, and starts no other mpirun from it. */

@@ -92,6 +92,12 @@ static int show_scored(struct repl *r, const struct settings *s, const struct pr
     return rc;
 }
 
+/* A reader that has gone needs no sentence. */
+static int flush_output(void)
+{
+    return fflush(stdout) == 0 || errno == EPIPE ? 0 : err_errno("cannot write to standard output");
+}
+
 /* What was made is shown and remembered. */
 static int take_answers(struct repl *r, struct turn *t, struct prompt *p, struct showing *w,
                         const struct answer *answers)
@@ -99,13 +105,13 @@ static int take_answers(struct repl *r, struct turn *t, struct prompt *p, struct
     const struct settings *s = &t->settings;
     int n = s->generate.num_return_sequences;
     int rc = show_scored(r, s, p, w, answers);
+    if (rc == 0 && !r->interactive) /* what follows is on standard error, perhaps the same file */
+        rc = flush_output();
     if (rc != 0)
         return rc;
     r->told_stop = true; /* by the line of figures, where it is so */
-    if (!r->interactive) {
-        fflush(stdout); /* what follows is on standard error, which may be the same file */
+    if (!r->interactive)
         repl_report_full(r, &s->generate, answers, n);
-    }
     if (r->interactive || s->talk.verbose)
         show_figures(r->interactive ? stdout : stderr, s, answers, n);
     return remember_answer(r, t, p, answers);
@@ -159,9 +165,10 @@ static int run_turn(struct repl *r, struct turn *t, struct prompt *p, const char
         show_end_line(&w);
     }
     term_hush(false);
-    /* A reader that has gone needs no sentence. */
-    if (fflush(stdout) != 0 && rc == 0 && errno != EPIPE)
-        rc = err_errno("cannot write to standard output");
+    if (rc == 0)
+        rc = flush_output();
+    else
+        fflush(stdout);
     for (int i = 0; i < n; i++)
         answer_release(&answers[i]);
     mem_free(answers);

@@ -344,8 +344,9 @@ static int fill_answers(struct search *b, struct answer *answers, bool logprobs,
         finish_hypothesis(b, &b->beams[i], b->beams[i].sum, b->beams[i].n, open);
     for (int k = 0; k < b->config->num_return_sequences; k++) {
         answers[k].n_prompt = b->n_prompt;
-        answers[k].finish = open;
-        if (b->n_finished == 0)
+        answers[k].finish = interrupted ? open : FINISH_NO_TOKEN;
+        answers[k].score = -INFINITY;
+        if (b->n_finished == 0) /* fewer texts were allowed than were asked for */
             continue;
         int best = 0;
         for (int i = 1; i < b->n_finished; i++)

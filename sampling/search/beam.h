@@ -16,8 +16,9 @@
  * hypotheses, best first: ids without the stop token, logprobs under the model (if wanted), finish
  * and score. The caller fills in text and looks for stop strings. Stages that change logits apply
  * to log-probabilities, as in transformers; the others are not used. The sequence's text becomes
- * the prompt and the best answer; what its cache lacks is read when next needed. held_space: the
- * first token begins with a space (prompt.h).
+ * the prompt and the best answer; what its cache lacks is read when next needed. Answers beyond the
+ * texts that were possible are empty, with FINISH_NO_TOKEN and a score of -infinity. held_space:
+ * the first token begins with a space (prompt.h).
  *
  * The engine must hold num_beams texts besides the sequence's. ERR_RANGE: fewer beams than
  * sequences to return. ERR_INTERRUPTED: answers hold the best so far, open ones with

@@ -244,11 +244,48 @@ static void never_stops_where_more_could_be_found(void **state)
     }
 }
 
+/* A grammar or a bias may allow fewer texts than are asked for. */
+static void answers_without_a_text_say_so(void **state)
+{
+    (void)state;
+    enum { ONLY = 5 };
+    struct generate_config g;
+    struct sampler_config c;
+    struct answer answers[3] = {0};
+    token_id prompt[N_PROMPT];
+    char bias[V * 12] = "";
+    open_model(0, 1);
+    tiny_ids(prompt, N_PROMPT, &model.config, 0);
+    generate_config_init(&g);
+    sampler_config_init(&c);
+    for (int id = 0; id < V; id++)
+        if (id != ONLY)
+            snprintf(bias + strlen(bias), sizeof bias - strlen(bias), "%s%d:-inf",
+                     *bias == '\0' ? "" : ",", id);
+    c.logit_bias = bias;
+    g.num_beams = g.num_return_sequences = 3;
+    g.max_new_tokens = 1;
+    assert_ok(sequence_set(&sequence, prompt, N_PROMPT, NULL));
+    assert_ok(beam_search(&sequence, &g, &c, &(struct stop_tokens){0}, false, NULL, answers));
+    assert_int_equal(answers[0].ids.n, 1);
+    assert_int_equal(answers[0].ids.data[0], ONLY);
+    assert_int_equal(answers[0].finish, FINISH_LENGTH);
+    for (int i = 1; i < 3; i++) {
+        assert_int_equal(answers[i].ids.n, 0);
+        assert_int_equal(answers[i].finish, FINISH_NO_TOKEN);
+        assert_true(answers[i].score == -INFINITY);
+    }
+    for (int i = 0; i < 3; i++)
+        answer_release(&answers[i]);
+    close_model();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_setting_finds_what_transformers_does),
         cmocka_unit_test(never_stops_where_more_could_be_found),
+        cmocka_unit_test(answers_without_a_text_say_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,8 @@ static int add_types(struct json_schema_rules *r, const json_t *schema)
     return rc;
 }
 
-/* Alternatives: each schema of anyOf or oneOf, with what stands beside it. */
+/* Alternatives: each schema of anyOf or oneOf, with what stands beside it. One that this leaves no
+ * value is left out; one that has none by itself is a slip, which its own rule tells. */
 static int add_branches(struct json_schema_rules *r, const json_t *schema, const char *keyword)
 {
     const json_t *rest, *one, *branches = json_object_get(schema, keyword);
@@ -91,7 +92,7 @@ static int add_branches(struct json_schema_rules *r, const json_t *schema, const
             rc = json_schema_both(r->tree, &both, rest, one);
         if (rc != 0 || (rc = json_schema_resolve(r->tree, &resolved, both)) != 0)
             return rc;
-        if (json_is_false(resolved))
+        if (json_is_false(resolved) || (rest != NULL && json_schema_enum_is_empty(resolved)))
             continue;
         snprintf(hint, sizeof hint, "%s-%zu", r->name, i + 1);
         if ((rc = buf_str(&r->line, more ? " | " : "")) == 0)

@@ -74,12 +74,31 @@ static const char *find_other_keyword(const json_t *schema, const json_t *value)
     return NULL;
 }
 
+static bool allows_value(const json_t *schema, const json_t *value)
+{
+    const json_t *type = json_object_get(schema, "type"), *only = json_object_get(schema, "const");
+    return (type == NULL ||
+            (json_schema_types_of_list(type) & json_schema_types_of_value(value)) != 0) &&
+           (only == NULL || json_equal(value, only));
+}
+
+bool json_schema_enum_is_empty(const json_t *schema)
+{
+    const json_t *values = json_object_get(schema, "enum"), *one;
+    const json_t *only = json_object_get(schema, "const");
+    size_t i;
+    json_array_foreach(values, i, one)
+    {
+        if (allows_value(schema, one))
+            return false;
+    }
+    return values != NULL || (only != NULL && !allows_value(schema, only));
+}
+
 static int add_enum_value(struct json_schema_rules *r, const json_t *schema, const json_t *value,
                           size_t *n)
 {
-    const json_t *type = json_object_get(schema, "type"), *only = json_object_get(schema, "const");
-    if ((type != NULL && !(json_schema_types_of_list(type) & json_schema_types_of_value(value))) ||
-        (only != NULL && !json_equal(value, only)))
+    if (!allows_value(schema, value))
         return 0;
     const char *name = find_other_keyword(schema, value);
     if (name != NULL)

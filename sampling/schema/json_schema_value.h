@@ -14,6 +14,8 @@ int json_name_grammar(struct buf *out, const char *name);
 /* Alternatives: the values of enum and const that type allows. ERR_UNSUPPORTED: there is none, or
  * another keyword speaks of one. */
 int json_schema_enum_grammar(struct json_schema_rules *r, const json_t *schema);
+/* Whether it has enum or const, and no value of these is allowed. */
+bool json_schema_enum_is_empty(const json_t *schema);
 /* A string of minLength, maxLength, pattern and format. */
 int json_schema_string_grammar(struct json_schema_rules *r, const json_t *schema);
 /* Whether a string of this format is held to it. */

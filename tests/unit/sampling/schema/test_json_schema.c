@@ -252,6 +252,10 @@ static void test_several(void **state)
            "root ::= \"\\\"\" char{1,3} \"\\\"\"\n");
     expect("{\"allOf\": [{\"type\": \"number\"}, {\"type\": [\"integer\", \"string\"]}]}",
            "root ::= integer\n");
+    expect("{\"enum\": [\"a\", \"b\"], \"anyOf\": [{\"type\": \"string\"}, {\"type\": "
+           "\"null\"}, {\"const\": \"c\"}]}",
+           "root ::= root-1\n"
+           "root-1 ::= \"\\\"a\\\"\" | \"\\\"b\\\"\"\n");
 }
 
 static void test_unsupported(void **state)
@@ -309,6 +313,10 @@ static void test_nothing_left(void **state)
         {"{\"allOf\": [{\"type\": \"null\"}, {\"type\": \"string\"}]}", ERR_UNSUPPORTED,
          "the schema at # leaves no value"},
         {"{\"enum\": [1], \"type\": \"string\"}", ERR_UNSUPPORTED, "\"enum\" at # leaves no value"},
+        {"{\"enum\": [1], \"anyOf\": [{\"type\": \"string\"}, {\"const\": 2}]}", ERR_UNSUPPORTED,
+         "\"anyOf\" at # leaves no value"},
+        {"{\"anyOf\": [true, {\"enum\": [1], \"type\": \"string\"}]}", ERR_UNSUPPORTED,
+         "\"enum\" at #/anyOf/1 leaves no value"},
         {"{\"properties\": {\"a\": {\"anyOf\": [false]}}}", ERR_UNSUPPORTED,
          "\"anyOf\" at #/properties/a leaves no value"},
         {"{\"properties\": {\"a\": false}, \"required\": [\"a\"]}", ERR_UNSUPPORTED,

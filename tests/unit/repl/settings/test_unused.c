@@ -55,6 +55,7 @@ static void what_another_setting_switches_off_is_told(void **state)
         {"top_logprobs=4", "top_logprobs is not used: jsonl is off\n"},
         {"top_logprobs=4 jsonl=on", ""},
         {"keep=on", "keep is not used: outside the prompt each text is new\n"},
+        {"seq_length=64 last_n=0", "seq_length is not used: it is for evaluations\n"},
         {"temperature=0 top_k=5", "top_k is not used: temperature is 0\n"},
         {"num_beams=2 temperature=0.5", "temperature is not used: beam search draws nothing\n"},
         {"penalty_alpha=0.6 top_k=4 min_p=0.1",

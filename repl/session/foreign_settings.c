@@ -44,6 +44,10 @@ static const struct {
      "num_return_sequences writes several answers, num_beams searches for the likeliest"},
     {"prompt_cache|prompt_cache_all", NULL,
      "`:session save FILE` at the prompt keeps a text and its cache"},
+    {"length|max_length", NULL, "max_new_tokens counts the tokens of the answer alone"},
+    {"nsamples|num_samples", NULL, "num_return_sequences writes several answers"},
+    {"eos_token_id", NULL, "stop_token has the tokens that end an answer"},
+    {"do_sample", NULL, "temperature 0 takes the likeliest token each time"},
     {"stream|stream_options", NULL, "leave it out: a whole answer is one line"},
     {"user|keep_alive|cache_prompt|id_slot|slot_id|return_tokens|timings_per_token", NULL,
      "leave it out: it changes no answer here"},
@@ -51,6 +55,9 @@ static const struct {
     {"verbose_prompt", NULL, "`prattle tokens TEXT` shows a prompt's tokens"},
     {"hf_repo|hf_file", "-hf|-hfr|-hff", "a model of the Hub is named as any other, ORG/NAME"},
     {"parameter|parameters", NULL, "`:set NAME VALUE` sets one"},
+    {NULL, "-r", "stop has the texts that end an answer"},
+    {NULL, "-j", "grammar takes a JSON schema"},
+    {NULL, "-l", "logit_bias takes ID:BIAS pairs"},
     {"perplexity|ppl", NULL, "`prattle eval FILE` measures perplexity"},
 };
 

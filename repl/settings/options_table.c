@@ -71,7 +71,7 @@ static const struct setting table[] = {
  .help = "verify several tokens a pass, drafted from the text",
  .more = "Drafts repeat what followed the last tokens where the text had them before. auto: where that has been right often enough to save time; lookup: always. MODEL: drafts of this smaller model with the same tokenizer, where it has been right often enough. The text is the same"},
 
-{.group = "Text", .name = "max_new_tokens", .letter = 'n', .also = "n_predict|num_predict|max_tokens|max_completion_tokens|output_len", .minus_one = "a large one ends with the context", .type = SETTING_INT, .per_line = true, .offset = G(max_new_tokens), .max = 1e6, .argument = "N",
+{.group = "Text", .name = "max_new_tokens", .letter = 'n', .also = "n_predict|predict|num_predict|max_tokens|max_completion_tokens|output_len", .minus_one = "a large one ends with the context", .type = SETTING_INT, .per_line = true, .offset = G(max_new_tokens), .max = 1e6, .argument = "N",
  .help = "maximum length of an answer in tokens"},
 {.group = "Text", .name = "min_new_tokens", .type = SETTING_INT, .per_line = true, .offset = S(min_new_tokens), .max = MANY, .argument = "N",
  .help = "minimum length of an answer in tokens",
@@ -131,7 +131,7 @@ static const struct setting table[] = {
  .more = "XTC removes all top tokens but the least likely"},
 {.group = "Sampling", .name = "dynatemp_range", .type = SETTING_FLOAT, .per_line = true, .offset = S(dynatemp_range), .max = 1e6, .argument = "X",
  .help = "dynamic temperature: +/- X by entropy; 0: off"},
-{.group = "Sampling", .name = "dynatemp_exponent", .type = SETTING_FLOAT, .per_line = true, .offset = S(dynatemp_exponent), .max = 1e6, .argument = "X",
+{.group = "Sampling", .name = "dynatemp_exponent", .also = "dynatemp_exp", .type = SETTING_FLOAT, .per_line = true, .offset = S(dynatemp_exponent), .max = 1e6, .argument = "X",
  .help = "dynamic temperature: exponent of the entropy"},
 {.group = "Sampling", .name = "mirostat", .type = SETTING_INT, .per_line = true, .offset = S(mirostat), .max = 2, .argument = "N",
  .help = "Mirostat version 1 or 2; 0: off",

@@ -128,7 +128,9 @@ refuse "  that a template does" "there is no setting in_prefix; template is a te
 refuse "  abbreviated" "there is no option -ngl; prattle computes on CPUs" $MODEL -ngl 99 -p a
 refuse "  to one letter" "there is no option -c; the context" $MODEL -c 99 -p a
 refuse "  to a switch of ours" "there is no option -hf; a model of the Hub" -hf org/name -p a
-refuse "  or what is only like one" "top_p must be 0 to 1, not 7" $MODEL -p -c --top-p 7
+refuse "  of texts that end" "there is no option -r; stop has the texts that end an answer" $MODEL -r . -p a
+refuse "an option that transformers has" "there is no setting max_length; max_new_tokens counts the tokens of the answer" $MODEL --max-length 5 -p a
+refuse "or what is only like one" "top_p must be 0 to 1, not 7" $MODEL -p -c --top-p 7
 refuse "  and the file of prompts" "prattle does not take --force; \`prattle < FILE\`" $MODEL -f prompts.txt
 refuse "a value out of range" "top_p must be 0 to 1, not 2" $MODEL --top-p 2 -p a
 refuse "  that says no limit elsewhere" "0 to 1e6, not -1; a large one ends with the context" $MODEL -n -1 -p a

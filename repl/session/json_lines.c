@@ -114,25 +114,16 @@ static int put_key(struct buf *out, const char *key)
     return buf_printf(out, "%s%s:", out->n > 0 ? "," : "", key);
 }
 
-/* A value as it would be typed: ["a", "b"] is a,b and {"5": -1} is 5:-1. */
+/* A value as it would be typed: ["a", "b"] is a,b. */
 static int put_value(struct buf *out, json_t *value)
 {
     size_t i;
     json_t *v;
-    const char *key;
     int rc = 0;
     if (json_is_array(value)) {
         json_array_foreach(value, i, v)
         {
             if ((i > 0 && (rc = buf_char(out, ',')) != 0) || (rc = put_word(out, v)) != 0)
-                return rc;
-        }
-        return 0;
-    }
-    if (json_is_object(value)) {
-        json_object_foreach(value, key, v)
-        {
-            if ((rc = put_key(out, key)) != 0 || (rc = put_scalar(out, v)) != 0)
                 return rc;
         }
         return 0;
@@ -155,6 +146,34 @@ static bool is_number(const struct setting *row)
            row->type == SETTING_FLOAT || row->type == SETTING_DOUBLE;
 }
 
+static int refuse_biases(void)
+{
+    return err_set(ERR_FORMAT, "must be an object, as {\"65\": -100}, or a list of pairs, as "
+                               "[[65, -100], [66, false]]");
+}
+
+/* As in llama.cpp's server false bans the token. */
+static int put_bias(struct buf *out, const json_t *value)
+{
+    return json_is_false(value) ? buf_str(out, "-inf") : put_scalar(out, value);
+}
+
+/* {"65": -100, "66": false} is 65:-100,66:-inf. */
+static int put_biases(struct buf *out, json_t *object)
+{
+    const char *key;
+    json_t *value;
+    int rc = 0;
+    json_object_foreach(object, key, value)
+    {
+        if (!json_is_number(value) && !json_is_string(value) && !json_is_false(value))
+            return refuse_biases();
+        if ((rc = put_key(out, key)) != 0 || (rc = put_bias(out, value)) != 0)
+            return rc;
+    }
+    return 0;
+}
+
 /* As llama.cpp's server has it: [[65, -100], [66, false]] is 65:-100,66:-inf. */
 static int put_pairs(struct buf *out, const json_t *list)
 {
@@ -166,12 +185,10 @@ static int put_pairs(struct buf *out, const json_t *list)
         const json_t *id = json_array_get(pair, 0), *value = json_array_get(pair, 1);
         if (json_array_size(pair) != 2 || !json_is_integer(id) ||
             !(json_is_number(value) || json_is_false(value)))
-            return err_set(ERR_FORMAT,
-                           "must be an object, as {\"65\": -100}, or a list of pairs, as "
-                           "[[65, -100], [66, false]]");
+            return refuse_biases();
         if ((rc = buf_printf(out, "%s%" JSON_INTEGER_FORMAT ":", i > 0 ? "," : "",
                              json_integer_value(id))) != 0 ||
-            (rc = json_is_false(value) ? buf_str(out, "-inf") : put_scalar(out, value)) != 0)
+            (rc = put_bias(out, value)) != 0)
             return rc;
     }
     return 0;
@@ -183,8 +200,10 @@ static int take_value(struct buf *text, const struct setting *row, json_t *value
         return err_set(ERR_FORMAT, "must be a text or a list of texts, none of them empty");
     if (row->pairs && json_is_array(value) && !json_is_string(json_array_get(value, 0)))
         return put_pairs(text, value);
+    if (row->pairs && json_is_object(value))
+        return put_biases(text, value);
     if ((row->type != SETTING_STRING && json_is_array(value)) ||
-        (!row->pairs && !row->json && json_is_object(value)))
+        (!row->json && json_is_object(value)))
         return err_set(ERR_FORMAT, "must be a text, a number, true or false");
     if (row->json && json_is_object(value))
         return json_print(text, value, 0);
@@ -328,6 +347,8 @@ static int take_members(struct json_prompt *p, struct options *o, json_t *object
     int rc = 0;
     json_object_foreach(object, name, value)
     {
+        if (json_is_null(value) && (strcmp(name, "prompt") == 0 || strcmp(name, "ids") == 0))
+            continue; /* as if it were not there, like a setting */
         if (strcmp(name, "prompt") == 0) {
             if (!json_is_string(value))
                 return err_set(ERR_FORMAT, json_is_integer(json_array_get(value, 0))
@@ -351,7 +372,7 @@ static int take_members(struct json_prompt *p, struct options *o, json_t *object
         (rc = take_logprobs(p, o, object)) != 0)
         return rc;
     if (p->text == NULL && p->ids.n == 0)
-        return json_object_get(object, "ids") != NULL
+        return json_is_array(json_object_get(object, "ids"))
                    ? err_set(ERR_RANGE, "ids must not be empty")
                    : err_set(ERR_MISSING, "there is no \"prompt\" in this line");
     if (p->text != NULL && p->ids.n > 0)

@@ -62,6 +62,7 @@ has "a name is one" 'logit_bias must not have 5:1,6 as a name' "$("$PRATTLE" $MO
 has "ids end with one" 'ids: none follows the last comma' "$("$PRATTLE" generate --model $MODEL $S --ids 1,2, 2>&1)"
 for same in '"greedy":true|"temperature":0' '"stop":["a,b"]|"stop":"a,b"' '"stop":null|"greedy":false' \
     '"logit_bias":{"65":50,"66":-3.5}|"logit_bias":"65:50,66:-3.5"' \
+    '"logit_bias":{"65":50,"66":false}|"logit_bias":"65:50,66:-inf"' \
     '"logit_bias":[[65,50],[66,false]]|"logit_bias":"65:50,66:-inf"'; do
     is "of a line: ${same%%|*}" "$(echo "{\"prompt\":\"x\",${same#*|}}" | "$PRATTLE" $MODEL $S --jsonl)" \
         "$(echo "{\"prompt\":\"x\",${same%%|*}}" | "$PRATTLE" $MODEL $S --jsonl)"

@@ -60,7 +60,8 @@ static void json_lines_are_read(void **state)
     assert_string_equal(p.settings.sampler.grammar, "");
     json_prompt_release(&p);
     assert_ok(options_set(&o, OPTION(sampler.grammar), ORIGIN_SET, ""));
-    static const char of_ids[] = "{\"ids\":[1],\"template\":\"\",\"logit_bias\":[\"5:1\",\"6:2\"]}";
+    static const char of_ids[] =
+        "{\"ids\":[1],\"prompt\":null,\"template\":\"\",\"logit_bias\":[\"5:1\",\"6:2\"]}";
     assert_ok(json_line_prompt(&p, of_ids, sizeof of_ids - 1, &o, 5, tell));
     assert_string_equal(p.settings.sampler.logit_bias, "5:1,6:2");
     json_prompt_release(&p);
@@ -205,6 +206,9 @@ static void values_mean_what_they_say(void **state)
         {"{\"prompt\":\"a\",\"logit_bias\":[[\"a\",2]]}", "or a list of pairs, as [[65, -100]"},
         {"{\"prompt\":\"a\",\"logit_bias\":[[5,true]]}", "or a list of pairs, as [[65, -100]"},
         {"{\"prompt\":\"a\",\"logit_bias\":[[5]]}", "or a list of pairs, as [[65, -100]"},
+        {"{\"prompt\":\"a\",\"logit_bias\":{\"5\":true}}", "must be an object, as {\"65\": -100}"},
+        {"{\"prompt\":\"a\",\"logit_bias\":{\"5\":null}}", "must be an object, as {\"65\": -100}"},
+        {"{\"prompt\":null,\"ids\":null}", "there is no \"prompt\""},
         {"{\"prompt\":[5,6]}", "prompt must be one text; token IDs are \"ids\""},
         {"{\"prompt\":\"a\",\"stop\":\"\\u0000\"}", "must be a text without NUL"},
     };

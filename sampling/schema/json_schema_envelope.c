@@ -20,14 +20,14 @@ static bool has_a_type(const json_t *document)
 static bool is_envelope(const json_t *document)
 {
     return has_type(document, "json_schema") || has_type(document, "json_object") ||
-           has_type(document, "function") ||
+           has_type(document, "function") || has_type(document, "custom") ||
            (!has_a_type(document) && json_is_string(json_object_get(document, "name")));
 }
 
 static json_t *find_inner(const json_t *envelope)
 {
-    static const char *const members[] = {"json_schema", "function", "schema", "parameters",
-                                          "input_schema"};
+    static const char *const members[] = {"json_schema", "function",     "schema",
+                                          "parameters",  "input_schema", "inputSchema"};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         json_t *inner = json_object_get(envelope, members[i]);
         if (json_is_object(inner))

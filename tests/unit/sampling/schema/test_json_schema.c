@@ -411,6 +411,8 @@ static void test_envelopes(void **state)
         "{\"type\": \"function\", \"name\": \"f\", \"parameters\": %s, \"strict\": true}",
         "{\"name\": \"f\", \"schema\": %s}",
         "{\"name\": \"f\", \"input_schema\": %s}",
+        "{\"type\": \"custom\", \"name\": \"f\", \"input_schema\": %s}",
+        "{\"name\": \"f\", \"title\": \"F\", \"inputSchema\": %s}",
     };
     struct buf plain = {0}, text = {0};
     assert_ok(convert(&plain, schema));

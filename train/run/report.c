@@ -12,14 +12,15 @@
 #include <math.h>
 
 /* Of the machine's sgemm speed, its factors rounded as the run's are, which is measured once, and
- * again where something else had the processors then: no step is faster. */
+ * again where something else had the processors then: no step is faster. By rank 0, whose line has
+ * it. */
 static double sgemm_share(struct run *r)
 {
     const struct training_section *t = &r->config.training;
     const struct run_tally *y = &r->state.tally;
     int rows = t->micro_batch_size * t->sequence_length;
     double per_token = speed_token_flops(&r->model->config, t->sequence_length, r->adapter != NULL);
-    if (y->hours == 0)
+    if (y->hours == 0 || world_rank() != 0)
         return 0;
     double flops = (double)y->windows * t->sequence_length * per_token / (y->hours * 3600);
     flops /= world_size(); /* what was measured is this rank's */

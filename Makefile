@@ -224,7 +224,7 @@ deps-long:
 
 long: deps-long
 	@$(MAKE) --no-print-directory BUILD=release all programs
-	@$(MAKE) --no-print-directory BUILD=asan build/asan/prattle
+	@$(MAKE) --no-print-directory BUILD=asan build/asan/prattle build/asan/prattle-mpi.so
 	@tests/run long "$(DATA)"
 
 bench: deps

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # suite: long
 # seconds: 1200
-# What replicas.sh, pipeline.sh and tensor.sh have no time for: more layouts, in both precisions, and more of
-# them that go on with what others began.
+# What replicas.sh, pipeline.sh, tensor.sh, layouts.sh and sanitizers.sh have no time for: more layouts, in both
+# precisions, and more of them that go on with what others began.
 . "$(dirname "$0")/../cli/lib.sh.inc"
 . tests/mpi/mpi.sh.inc
 two_layers=$MODEL heads=$MODEL,n_head=4,vocab_size=700 layers=$MODEL,n_layer=4
@@ -67,6 +67,38 @@ LAYOUTS
     rm -rf muon stages
     MODEL=$two_layers
     same_bits "$precision: replicas with Muon" optimizer=muon precision=$precision <<<"3 micro_batch_size=1"
+done
+
+MODEL=$heads,n_layer=4
+same_bits "chunks of stages, and replicas of shards with inputs in parts" <<'LAYOUTS'
+2 layers_per_device=[2,2] virtual_stages=2 micro_batch_size=1
+4 tensor_parallel=2 replicas=2 recompute=1 rts_activations=on micro_batch_size=1
+LAYOUTS
+same_bits "stages of shards in 16 bits" half_partials=on <<<"4 tensor_parallel=2 layers_per_device=[0,4] micro_batch_size=1"
+mpicc -std=c17 -D_GNU_SOURCE -I"$OLDPWD" -Wall -Wextra -Werror -shared -fPIC -o apart.so "$OLDPWD/tests/mpi/data/apart.c" || { echo "not ok 1 - mpicc makes apart.so"; exit 1; }
+export LD_PRELOAD=$TMPDIR/apart.so
+same_bits "zero=1 of hosts: replicas, of stages, of shards" <<'LAYOUTS'
+3 replicas=3 zero=1 micro_batch_size=1
+4 layers_per_device=[2,2] replicas=2 zero=1 micro_batch_size=1
+4 tensor_parallel=2 replicas=2 zero=1 micro_batch_size=1
+LAYOUTS
+unset LD_PRELOAD
+
+# Watched by the sanitizers.
+watched=${PRATTLE%/release/prattle}/asan/prattle
+for precision in float32 float16; do
+    STEPS=4 PRATTLE=$watched ASAN_OPTIONS=detect_leaks=0 same_bits "$precision: replicas, pipelines, shards and both, watched" \
+        precision=$precision eval_every=2 save_every=2 <<'LAYOUTS'
+2 replicas=2 zero=2 micro_batch_size=2
+2 replicas=2 zero=1 micro_batch_size=2
+4 layers_per_device=[2,2] zero=2 micro_batch_size=2
+4 tensor_parallel=2 zero=2 micro_batch_size=2
+2 layers_per_device=[1,3] micro_batch_size=2
+2 layers_per_device=[2,2] virtual_stages=2 recompute=all micro_batch_size=2
+2 tensor_parallel=2 recompute=all rts_activations=on micro_batch_size=2
+4 tensor_parallel=2 layers_per_device=[2,2] zero=1 micro_batch_size=2
+LAYOUTS
+    is "  nothing on standard error of the last one" "" "$(cat err)"
 done
 
 MODEL=$heads,tie_word_embeddings=off

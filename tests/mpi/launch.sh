@@ -93,7 +93,7 @@ exec sleep 1000
 END
 sleep 0.6 # longer than a cleaner lives
 STEPS=1 PATH=$TMPDIR/bin:$PATH one "$TMPDIR/well" replicas=2 >well.log 2>&1 & well=$!
-for i in $(seq 300); do grep -q "step 1/1" well.log && break; sleep 0.1; done
+for i in $(seq 600); do grep -q "step 1/1" well.log && break; sleep 0.05; done
 
 # loadable FOLDER: whether its newest checkpoint is whole.
 loadable() { "$PRATTLE" train resume "$1" budget_hours=1e-9 replicas=1 2>&1 | tail -n 3; }
@@ -111,7 +111,7 @@ is "nor does a stopped mpirun keep it" "130 0" "$? $(gone "$TMPDIR/stopped")"
 is "  and is kept" "step-$(printf %06d "$(sed -n 's/.*\[step \([0-9]*\) is saved; .*/\1/p' log)")" "$(newest stopped)"
 # One Ctrl-C comes to the processes one after another: what stops one does not stop the saving of the first.
 got=
-for pause in 0.05 0.1 0.2; do
+for pause in 0.05 0.15; do
     begin late replicas=3
     kill -USR1 "${ranks[1]}"
     sleep $pause
@@ -119,27 +119,25 @@ for pause in 0.05 0.1 0.2; do
     wait $launcher
     got+="$(grep -c 'is saved;' log)$(grep -c 'stopped while' err) "
 done
-is "and what comes late to the first does not stop its saving" "10 10 10 " "$got"
+is "and what comes late to the first does not stop its saving" "10 10 " "$got"
 # Wherever the processes were in a step whose gradients were under way, it begins anew.
 at=(zero=2 schedule=constant warmup=0 eval_every=0 sequence_length=16)
-for pause in 0.1 0.35; do
-    begin slices replicas=3 "${at[@]}"
-    sleep $pause
-    kill -INT $launcher; wait $launcher
-    saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; .*/\1/p' log)
-    "$PRATTLE" train resume slices steps=$((saved + 3)) replicas=2 >/dev/null 2>err
-    STEPS=$((saved + 3))
-    one whole micro_batch_size=1 log_every=100000 "${at[@]}" >/dev/null
-    is "zero=2, paused and resumed by another number" "$(digest whole)" "$(digest slices)"
-    STEPS=20
-done
-begin term replicas=3
+begin slices replicas=3 "${at[@]}"
+sleep 0.1
+kill -INT $launcher; wait $launcher
+saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; .*/\1/p' log)
+"$PRATTLE" train resume slices steps=$((saved + 3)) replicas=2 >/dev/null 2>err
+STEPS=$((saved + 3))
+one whole micro_batch_size=1 log_every=100000 "${at[@]}" >/dev/null
+is "zero=2, paused and resumed by another number" "$(digest whole)" "$(digest slices)"
+STEPS=20
+begin term replicas=2
 kill -TERM $launcher; wait $launcher
 is "SIGTERM too" "143 0" "$? $(gone "$TMPDIR/term")"
-begin prompt replicas=3
+begin prompt replicas=2
 kill -9 $launcher; { wait $launcher; } 2>/dev/null
 is "the launcher is killed: nothing is left" 0 "$(gone "$TMPDIR/prompt")"
-begin mpirun replicas=3
+begin mpirun replicas=2
 kill -9 "$mpirun"; wait $launcher
 is "mpirun is killed: nothing is left" "1 0" "$? $(gone "$TMPDIR/mpirun")"
 begin rank replicas=3
@@ -147,12 +145,12 @@ kill -9 "${ranks[1]}"; wait $launcher
 is "a rank is killed: nothing is left" "1 0" "$? $(gone "$TMPDIR/rank")"
 has "  and it is named" "rank 1 ($(hostname)) was lost: killed by signal 9; " "$(told err)"
 has "  with what is left" "train resume $TMPDIR/rank\` continues from the newest checkpoint" "$(cat err)"
-begin told replicas=3
+begin told replicas=2
 kill -TERM "${ranks[1]}"; wait $launcher
 is "a rank is told to end: nothing is left" "1 0" "$? $(gone "$TMPDIR/told")"
 has "  and it is named" "rank 1 ($(hostname)) was lost: ended by signal 15; " "$(cat err)"
 has "  with what is left" "train resume $TMPDIR/told\` continues from the newest checkpoint" "$(cat err)"
-begin paused replicas=3
+begin paused replicas=2
 kill -INT "${ranks[1]}"; wait $launcher
 is "a rank is interrupted: all pause as one" "130 0 " "$? $(gone "$TMPDIR/paused") $(cat err)"
 is "  and are kept" "step-$(printf %06d "$(sed -n 's/.*\[step \([0-9]*\) is saved; .*/\1/p' log)")" "$(newest paused)"
@@ -211,11 +209,11 @@ has "srun without PMIx" "prattle-mpi.so cannot be used: srun has not told it of 
 # Ctrl-C and SIGTERM that come while the processes are being started are passed on when they take them.
 set -m
 for sent in "INT 130" "TERM 143"; do
-    for after in 0.03 0.1 0.2; do
+    for after in $([ "$sent" = "INT 130" ] && echo 0.03 0.1 0.2 || echo 0.06); do
         (STEPS=100000; exec "$PRATTLE" $(words early micro_batch_size=2 replicas=2)) >/dev/null 2>err &
         launcher=$!
         sleep $after; kill -${sent% *} $launcher
-        for _ in $(seq 200); do kill -0 $launcher 2>/dev/null || break; sleep 0.1; done
+        for _ in $(seq 400); do kill -0 $launcher 2>/dev/null || break; sleep 0.05; done
         kill -KILL $launcher 2>/dev/null; wait $launcher
         is "a run that is told to stop as it starts does: ${sent% *} after $after s" "${sent#* }" $?
         rm -rf early

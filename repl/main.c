@@ -257,8 +257,11 @@ int main(int argc, char **argv)
     repl_release(&r);
     processes_tell_asked(signals_leaving());
     rc = processes_end(rc, said);
+    const bool together = processes_launched() && world_size() > 1;
     world_close();
     if (signals_leaving())
         return 128 + signals_leaving();
+    if (together) /* and told: at another status mpirun sleeps a second or two for ranks to end */
+        return 0;
     return rc == 0 ? 0 : rc == ERR_INTERRUPTED ? 130 : 1;
 }

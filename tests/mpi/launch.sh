@@ -98,9 +98,19 @@ for i in $(seq 600); do grep -q "step 1/1" well.log && break; sleep 0.05; done
 # loadable FOLDER: whether its newest checkpoint is whole.
 loadable() { "$PRATTLE" train resume "$1" budget_hours=1e-9 replicas=1 2>&1 | tail -n 3; }
 
-begin int replicas=3
+# What mpirun ends by, which sleeps a second or two where a rank has ended by anything but 0.
+cat >bin/mpirun <<END
+#!/bin/bash
+trap 'kill -USR1 \$child' USR1
+$(command -v mpirun) "\$@" & child=\$!
+while wait \$child; rc=\$?; kill -0 \$child 2>/dev/null; do :; done
+echo \$rc >"$TMPDIR/status"
+exit \$rc
+END
+PATH=$TMPDIR/bin:$PATH begin int replicas=3
 kill -INT $launcher; wait $launcher
 is "Ctrl-C ends it as one process" "130 0" "$? $(gone "$TMPDIR/int")"
+is "  without a word of it to mpirun" 0 "$(cat status)"
 saved=$(sed -n 's/.*\[step \([0-9]*\) is saved; `prattle train resume .*` continues from there\]$/\1/p' log)
 is "and is kept" "step-$(printf %06d "$saved")" "$(basename "$(ls -d int/step-* | tail -n 1)")"
 # An mpirun that is stopped passes nothing on: Ctrl-C lets it go on first.

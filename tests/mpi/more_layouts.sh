@@ -10,11 +10,11 @@ cd "$TMPDIR" || exit 1
 # resumed NAME: what each layout on standard input, of so many processes up to a step, goes on with, behind one
 # process and before one.
 resumed() {
-    local name=$1 n steps layout all=
+    local name=$1 n_ranks steps layout all=
     rm -rf some
     STEPS=5 one some micro_batch_size=2 >/dev/null
-    while read -r n steps layout; do
-        ranks "$n" train resume some steps="$steps" --threads 1 $layout </dev/null >log 2>err || sed "s/^/# $n $layout: /" err
+    while read -r n_ranks steps layout; do
+        ranks "$n_ranks" train resume some steps="$steps" --threads 1 $layout </dev/null >log 2>err || sed "s/^/# $n_ranks $layout: /" err
         all+="$steps "
     done
     "$PRATTLE" train resume some steps=20 layers_per_device=none tensor_parallel=1 replicas=1 zero=0 --threads 1 >/dev/null

@@ -174,20 +174,22 @@ static void check_prompt(const char *text)
     ids_release(&ids);
 }
 
-/* Thinned, each way is that of one model. */
+/* Thinned, each way is that of one model, and for every third prompt. */
 static void texts_are_the_same(void **state)
 {
-    enum { MODELS = 9, OF = MODELS };
+    enum { MODELS = 9, OF = 3 * MODELS };
     (void)state;
     for (int m = 0; m < MODELS; m++) {
         const uint64_t seed = 11 + (uint64_t)m;
         release_model();
         set_up_model(seed);
         for (int way = 0; way < WAYS; way++) {
-            if (!thin_runs(m * WAYS + way, OF))
+            if (!thin_runs(m * WAYS + way, MODELS))
                 continue;
             choose_settings(way);
             for (int i = 0; i < PROMPTS; i++) {
+                if (!thin_runs(way + i, 3))
+                    continue;
                 sampler.seed = seed * 100 + (uint64_t)i;
                 check_prompt(prompts[i]);
             }
@@ -265,7 +267,7 @@ static void batches_are_the_same(void **state)
         sampler.seed = 5;
         run_lines(&plain, SPECULATE_OFF, slots[way % 3]);
         for (int n = 0; n < 3 + MODES; n++) {
-            if (!thin_runs(way * (3 + MODES) + n, 5))
+            if (!thin_runs(way * (3 + MODES) + n, 11))
                 continue;
             const int mode = n < 3 ? 2 : n - 3;
             engine.drafter_share = mode_share[mode];
@@ -280,8 +282,8 @@ static void batches_are_the_same(void **state)
         for (int i = 0; i < PROMPTS; i++)
             answer_release(&plain.answers[i]);
     }
-    assert_true(n_cases > thin_count(700, 5) && n_accepted > thin_count(500, 5) &&
-                n_accepted < n_drafted - thin_count(500, 5));
+    assert_true(n_cases > thin_count(700, 11) && n_accepted > thin_count(500, 11) &&
+                n_accepted < n_drafted - thin_count(500, 11));
 }
 
 static void threads_do_not_matter(void **state)

@@ -161,12 +161,14 @@ static void multiply_in_all_ways(bool bf16)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes * 8; i++) {
         struct trial t;
         const size_t shape = i / 8;
+        if (!thin_runs((int)i, 3))
+            continue;
         open_trial(&t, i & 1, i & 2, i & 4, shapes[shape].m, shapes[shape].n, shapes[shape].k,
                    bf16);
         for (int threads = 1; threads <= MAX_THREADS; threads++) {
             assert_ok(par_open(threads, false));
             for (int set = 0; kernels_nth_name(set) != NULL; set++) {
-                if (!thin_runs(n_cases++, 7))
+                if (!thin_runs(n_cases++, 5))
                     continue;
                 assert_ok(kernels_select(kernels_nth_name(set)));
                 run_trial(&t);

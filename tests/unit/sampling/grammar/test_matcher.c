@@ -3,6 +3,7 @@
  * recognizer that knows nothing of bytes, states or stacks.
  */
 #include "tests/lib/test.h"
+#include "tests/lib/thin.h"
 
 #include "model/base/buf.h"
 #include "model/base/rng.h"
@@ -307,7 +308,7 @@ static void random_grammars(void **state)
     (void)state;
     static struct trial t;
     int tried = 0, with_texts = 0;
-    for (uint64_t random = 0; tried < 150; random++) {
+    for (uint64_t random = 0; tried < thin_count(150, 4); random++) {
         struct buf rules = {0};
         struct grammar *g;
         char text[LONGEST + 1];
@@ -333,7 +334,7 @@ static void random_grammars(void **state)
         }
         buf_release(&rules);
     }
-    assert_true(with_texts > 75); /* of more than one text */
+    assert_true(with_texts > thin_count(75, 4)); /* of more than one text */
 }
 
 /* ---- room ---- */

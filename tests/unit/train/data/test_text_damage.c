@@ -2,6 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "tests/lib/packed.h"
+#include "tests/lib/thin.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -70,11 +71,15 @@ static void checksums_are_compared(void **state)
         assert_ok(pack_read(&found, &s, names[i]));
         assert_string_equal(buf_text(&found), buf_text(&plain));
         for (size_t n = 6; n < whole.n && i != ZIP; n++) {
+            if (!thin_runs((int)n, 7))
+                continue;
             scratch_write(&s, names[i], whole.data, n);
             if (pack_read(&found, &s, names[i]) == 0)
                 fail_msg("%s cut to %zu of %zu bytes is read", names[i], n, whole.n);
         }
         for (size_t at = 6; at < whole.n && i != ZST; at++) {
+            if (!thin_runs((int)at, 5))
+                continue;
             whole.data[at] ^= 0x15;
             scratch_write(&s, names[i], whole.data, whole.n);
             if (pack_read(&found, &s, names[i]) == 0 &&

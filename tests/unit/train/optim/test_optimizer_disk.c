@@ -1,6 +1,7 @@
 /* Moments on disk: the same bits as in memory, and a disk that fails is said. */
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
+#include "tests/lib/thin.h"
 
 #include "model/base/half.h"
 #include "model/base/par.h"
@@ -22,10 +23,15 @@ static struct optimizer_layout layout_of(enum dtype dtype)
         .dtype = dtype, .n_tensors = TENSORS, .tensors = tensors, .offset = OFFSET};
 }
 
+/* Numbers that come again after a prime number of them. */
 static void fill(void *to, enum dtype dtype, uint64_t seed, float scale)
 {
+    enum { PERIOD = 65521 };
+    static float numbers[PERIOD];
+    for (size_t i = 0; i < PERIOD; i++)
+        numbers[i] = scale * (float)(rng_uniform(seed, 1, i) - 0.5);
     for (size_t i = 0; i < N; i++) {
-        const float x = scale * (float)(rng_uniform(seed, 1, i) - 0.5);
+        const float x = numbers[i % PERIOD];
         if (dtype == DTYPE_F32)
             ((float *)to)[i] = x;
         else
@@ -108,11 +114,14 @@ static void the_bits_are_those_of_memory(void **state)
     c.weight_decay = 0.1f;
     c.kind = OPTIMIZER_ADAMW;
     run_kind(&c, DTYPE_F32, 2, 0);
-    run_kind(&c, DTYPE_F32, 2, N / 2);
     run_kind(&c, DTYPE_F16, 1, N / 3);
-    run_kind(&c, DTYPE_F16, 1, N);
+    if (!THIN) {
+        run_kind(&c, DTYPE_F32, 2, N / 2);
+        run_kind(&c, DTYPE_F16, 1, N);
+    }
     c.kind = OPTIMIZER_LAMB;
-    run_kind(&c, DTYPE_F32, 3, 0);
+    if (!THIN)
+        run_kind(&c, DTYPE_F32, 3, 0);
     run_kind(&c, DTYPE_F32, 3, 2 * N / 3);
 }
 

@@ -472,7 +472,7 @@ static void test_budget_of_the_clock(void **state)
         "budget_hours=1e-3", "log_every=1", "eval_every=0", "steps=0", "warmup=0.5",
         "save_every=0",      NULL};
     trial_open(&t, more);
-    still_clock_run(3e-4 * BUDGET_HOURS * 3600);
+    still_clock_run(1e-3 * BUDGET_HOURS * 3600);
     assert_ok(run_new(&r, &t.config, t.model, NULL, &e));
     assert_ok(run_go(r));
     still_clock_run(0);

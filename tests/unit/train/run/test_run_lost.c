@@ -4,6 +4,7 @@
 #include "model/base/par.h"
 #include "sampling/chain/logits.h"
 #include "tests/lib/trial.h"
+#include "tests/lib/thin.h"
 
 #include <math.h>
 
@@ -78,6 +79,8 @@ static void test_first_use(void **state)
         for (int rank = 0; rank <= 4; rank += 4) {
             struct trial t;
             struct run *r;
+            if (!thin_runs((int)i * 2 + rank / 4, 3))
+                continue;
             unsigned char before[32];
             char adapter[24], text[96];
             int samples = 0;
@@ -116,6 +119,8 @@ static void test_what_remains(void **state)
     (void)state;
     static const char *const kinds[] = {"rank=0", "rank=4", "precision=float16", "phased=on"};
     for (int kind = 0; kind < 4; kind++) {
+        if (!thin_runs(kind + 1, 2))
+            continue;
         const char *what = kinds[kind];
         const int rank = kind == 1 ? 4 : 0;
         struct trial t;

@@ -188,7 +188,8 @@ $(OUT)/tests/tools/hub_server: $(OUT)/tests/lib/hub_server.o $(OUT)/tests/lib/hu
 $(OUT)/tests/fuzz/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.o $(OUT)/tests/fuzz/replay.o $(TEST_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $(TEST_LINKER) $^ $(LDLIBS) -o $@
 
-programs: $(BINARY) $(PARTS) $(TEST_PARTS) $(TEST_PROGRAMS) $(FUZZ_REPLAYS)
+programs: tools $(TEST_PROGRAMS) $(FUZZ_REPLAYS)
+tools: $(BINARY) $(PARTS) $(TEST_PARTS) $(TOOLS:%.c=$(OUT)/%)
 
 # Installs what is missing, and says what; without apt or the right to use it, says which.
 define install_missing
@@ -218,7 +219,7 @@ run: deps
 	@$(MAKE) --no-print-directory all && ./prattle $(MODEL)
 
 check: deps-check
-	@$(MAKE) --no-print-directory BUILD=release all programs
+	@$(MAKE) --no-print-directory BUILD=release all tools $(shell tests/run twice | sed 's|^|build/release/|')
 	@$(MAKE) --no-print-directory BUILD=asan programs
 	@tests/run check "$(DATA)"
 
@@ -266,5 +267,5 @@ tables: $(BINARY)
 picture: $(BINARY) $(OUT)/tests/tools/transcript $(OUT)/tests/tools/picture
 	PRATTLE=$(BINARY) TOOLS=$(OUT)/tests/tools DATA="$(DATA)" repl/picture/draw
 
-.PHONY: all made programs tables picture deps deps-check deps-long run check long bench fuzz install uninstall format clean
+.PHONY: all made programs tools tables picture deps deps-check deps-long run check long bench fuzz install uninstall format clean
 .SECONDARY:

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+static const int64_t NEVER = INT64_MAX;
+
 /* Micro-batches first[i] to first[i + 1] - 1 are a group. */
 struct groups {
     int *first; /* [n + 1] */
@@ -21,13 +23,12 @@ struct worker {
     int64_t now, busy;
     int live, most; /* jobs forward that wait for their backward, and how many may */
     struct cursor forward, backward;
-    /* What it can begin first, and when; -1: nothing as yet. */
-    struct pipeline_job next;
-    int64_t next_at;
+    struct pipeline_job next; /* what it can begin first */
 };
 
 /* How far a chunk is. */
 struct chunk_progress {
+    int stage, chunk; /* which it is */
     int begun, ended; /* micro-batches */
     int most;         /* of these on their way, so far */
 };
@@ -37,6 +38,7 @@ struct simulation {
     bool eager; /* a stage takes whichever chunk can go on, and not group by group */
     struct groups forwards, backwards;
     struct worker *workers;        /* [stages] */
+    int64_t *next_at;              /* [stages], when each can begin something; NEVER: nothing yet */
     struct chunk_progress *places; /* [chunk_ring_size] */
     int64_t *forward, *backward;   /* [places][n_micro], when each was done; -1: not yet */
     int64_t *head;                 /* [n_micro] */
@@ -134,76 +136,91 @@ static bool may_end(const struct simulation *s, int stage, int chunk)
 }
 
 /* When a chunk's next job of a kind can begin; -1: not known yet. */
-static int64_t forward_ready(const struct simulation *s, int stage, int chunk, int micro)
+static int64_t forward_ready(const struct simulation *s, int stage, int place, int micro)
 {
-    const int place = chunk_ring_place(&s->p->ring, stage, chunk);
-    if (!may_begin(s, stage, chunk, place))
+    if (!may_begin(s, stage, s->places[place].chunk, place))
         return -1;
     return place == 0 ? 0 : *done_at(s, s->forward, place - 1, micro);
 }
 
-static int64_t head_ready(const struct simulation *s, int stage, int chunk, int micro)
+static int64_t head_ready(const struct simulation *s, int micro)
 {
     const int before = micro / s->p->of_block * s->p->of_block;
-    if (stage > 0 || chunk > 0 || s->places[0].ended < before)
+    if (s->places[0].ended < before)
         return -1;
     return *done_at(s, s->forward, chunk_ring_size(&s->p->ring) - 1, micro);
 }
 
-static int64_t backward_ready(const struct simulation *s, int stage, int chunk, int micro)
+static int64_t backward_ready(const struct simulation *s, int stage, int place, int micro)
 {
-    const int place = chunk_ring_place(&s->p->ring, stage, chunk);
-    if (!may_end(s, stage, chunk))
+    if (!may_end(s, stage, s->places[place].chunk))
         return -1;
     return place == chunk_ring_size(&s->p->ring) - 1 ? s->head[micro]
                                                      : *done_at(s, s->backward, place + 1, micro);
 }
 
-/* A chunk's next micro-batch. */
-static struct pipeline_job next_of(const struct simulation *s, int stage, enum pipeline_work work,
-                                   int chunk)
+static int64_t job_ready(const struct simulation *s, int place, const struct pipeline_job *j)
 {
-    const struct chunk_progress *g = &s->places[chunk_ring_place(&s->p->ring, stage, chunk)];
-    const int micro = work == PIPELINE_HEAD      ? s->heads
-                      : work == PIPELINE_FORWARD ? g->begun
-                                                 : g->ended;
-    return (struct pipeline_job){work, chunk, micro, stage};
+    if (j->micro == s->p->n_micro)
+        return -1;
+    return j->work == PIPELINE_HEAD      ? head_ready(s, j->micro)
+           : j->work == PIPELINE_FORWARD ? forward_ready(s, j->stage, place, j->micro)
+                                         : backward_ready(s, j->stage, place, j->micro);
 }
 
-/* Whether a comes before b, of one stage, kind and time: micro-batches in groups, and the chunk
- * that is behind in the order of the model last forward, and first backward. */
+/* Whether a comes before b, of one stage and time: what others wait for, backwards last; of a kind
+ * micro-batches in groups, and the chunk that is behind in the order of the model last forward, and
+ * first backward. */
 static bool comes_first(const struct simulation *s, const struct pipeline_job *a,
                         const struct pipeline_job *b)
 {
+    static const int turn[] = {
+        [PIPELINE_HEAD] = 0, [PIPELINE_FORWARD] = 1, [PIPELINE_BACKWARD] = 2};
+    if (a->work != b->work)
+        return turn[a->work] < turn[b->work];
     const int wide = s->p->ring.stages, group = a->micro / wide, other = b->micro / wide;
     if (group != other)
         return group < other;
     return a->work == PIPELINE_FORWARD ? a->chunk < b->chunk : a->chunk > b->chunk;
 }
 
-/* The job that a stage can begin first; of those that it can begin at once what others wait for,
- * backwards last. Returns when, -1: none. */
-static int64_t next_job(const struct simulation *s, int stage, struct pipeline_job *out)
+/* Makes a place's next job of a kind what its stage does next, if it can begin first. */
+static void consider_job(struct simulation *s, int place, enum pipeline_work work)
 {
-    static int64_t (*const ready[])(const struct simulation *s, int stage, int chunk,
-                                    int micro) = {forward_ready, head_ready, backward_ready};
-    static const enum pipeline_work works[] = {PIPELINE_HEAD, PIPELINE_FORWARD, PIPELINE_BACKWARD};
-    const int64_t now = s->workers[stage].now;
-    const int n_chunks = chunk_ring_chunks(&s->p->ring, stage);
-    int64_t first = -1;
-    for (int i = 0; i < 3 * n_chunks; i++) {
-        const struct pipeline_job j = next_of(s, stage, works[i / n_chunks], i % n_chunks);
-        int64_t at = j.micro == s->p->n_micro ? -1 : ready[j.work](s, stage, j.chunk, j.micro);
-        if (at < 0)
-            continue;
-        at = at > now ? at : now;
-        if (first >= 0 &&
-            (at > first || (at == first && (j.work != out->work || !comes_first(s, &j, out)))))
-            continue;
-        first = at;
-        *out = j;
+    const struct chunk_progress *g = &s->places[place];
+    struct worker *w = &s->workers[g->stage];
+    int64_t *next_at = &s->next_at[g->stage];
+    const int micro = work == PIPELINE_HEAD      ? s->heads
+                      : work == PIPELINE_FORWARD ? g->begun
+                                                 : g->ended;
+    const struct pipeline_job j = {work, g->chunk, micro, g->stage};
+    int64_t at = job_ready(s, place, &j);
+    if (at < 0)
+        return;
+    at = at > w->now ? at : w->now;
+    if (at > *next_at || (at == *next_at && !comes_first(s, &j, &w->next)))
+        return;
+    *next_at = at;
+    w->next = j;
+}
+
+/* The job that a stage can begin first. Of groups it is one chunk's turn. */
+static void find_next(struct simulation *s, int stage)
+{
+    const struct chunk_ring *r = &s->p->ring;
+    const struct worker *w = &s->workers[stage];
+    s->next_at[stage] = NEVER;
+    if (stage == 0)
+        consider_job(s, 0, PIPELINE_HEAD);
+    if (!s->eager) {
+        consider_job(s, chunk_ring_place(r, stage, w->forward.chunk), PIPELINE_FORWARD);
+        consider_job(s, chunk_ring_place(r, stage, w->backward.chunk), PIPELINE_BACKWARD);
+        return;
     }
-    return first;
+    for (int i = 0; i < chunk_ring_chunks(r, stage); i++) {
+        consider_job(s, chunk_ring_place(r, stage, i), PIPELINE_FORWARD);
+        consider_job(s, chunk_ring_place(r, stage, i), PIPELINE_BACKWARD);
+    }
 }
 
 static void do_job(struct simulation *s, int stage, const struct pipeline_job *j, int64_t at)
@@ -240,26 +257,25 @@ static void do_job(struct simulation *s, int stage, const struct pipeline_job *j
     }
 }
 
-/* The stage, beside its own, that a job may let go on. */
-static int waiting_stage(const struct simulation *s, int stage, const struct pipeline_job *j)
+/* The job that needs what one made may be what its stage does next. */
+static void consider_following(struct simulation *s, int place, enum pipeline_work work)
 {
-    const struct chunk_ring *r = &s->p->ring;
-    const int place = chunk_ring_place(r, stage, j->chunk), last = chunk_ring_size(r) - 1;
-    switch (j->work) {
+    const int last = chunk_ring_size(&s->p->ring) - 1;
+    switch (work) {
     case PIPELINE_HEAD:
-        return chunk_ring_stage(r, last);
+        consider_job(s, last, PIPELINE_BACKWARD);
+        break;
     case PIPELINE_FORWARD:
-        return place == last ? 0 : chunk_ring_stage(r, place + 1);
+        if (place == last)
+            consider_job(s, 0, PIPELINE_HEAD);
+        else
+            consider_job(s, place + 1, PIPELINE_FORWARD);
+        break;
     case PIPELINE_BACKWARD:
-        return place == 0 ? stage : chunk_ring_stage(r, place - 1);
+        if (place > 0)
+            consider_job(s, place - 1, PIPELINE_BACKWARD);
+        break;
     }
-    return stage;
-}
-
-static void find_next(struct simulation *s, int stage)
-{
-    struct worker *w = &s->workers[stage];
-    w->next_at = next_job(s, stage, &w->next);
 }
 
 /* Until all is done: always the job that can begin first, of the first stage that has one. */
@@ -270,17 +286,16 @@ static int simulate(struct simulation *s, struct pipeline_job *jobs, int stage)
     for (int i = 0; i < stages; i++)
         find_next(s, i);
     for (;;) {
-        int of = -1;
-        for (int i = 0; i < stages; i++)
-            if (s->workers[i].next_at >= 0 &&
-                (of < 0 || s->workers[i].next_at < s->workers[of].next_at))
+        int of = 0;
+        for (int i = 1; i < stages; i++)
+            if (s->next_at[i] < s->next_at[of])
                 of = i;
-        if (of < 0)
+        if (s->next_at[of] == NEVER)
             return n;
         const struct pipeline_job first = s->workers[of].next;
-        do_job(s, of, &first, s->workers[of].next_at);
+        do_job(s, of, &first, s->next_at[of]);
         find_next(s, of);
-        find_next(s, waiting_stage(s, of, &first));
+        consider_following(s, chunk_ring_place(&s->p->ring, of, first.chunk), first.work);
         if (of == stage || stage == PIPELINE_ALL)
             jobs[n++] = first;
     }
@@ -307,23 +322,29 @@ static bool allocate_simulation(struct simulation *s)
     const size_t stages = (size_t)s->p->ring.stages, micro = (size_t)s->p->n_micro,
                  places = (size_t)chunk_ring_size(&s->p->ring), times = places * micro;
     s->workers = mem_array(stages, sizeof *s->workers);
+    s->next_at = mem_array(stages, sizeof *s->next_at);
     s->places = mem_array(places, sizeof *s->places);
     s->forwards.first = mem_array(micro + 1, sizeof *s->forwards.first);
     s->backwards.first = mem_array(micro + 1, sizeof *s->backwards.first);
     s->forward = mem_array(2 * times + micro, sizeof *s->forward);
-    if (s->workers == NULL || s->places == NULL || s->forwards.first == NULL ||
-        s->backwards.first == NULL || s->forward == NULL)
+    if (s->workers == NULL || s->next_at == NULL || s->places == NULL ||
+        s->forwards.first == NULL || s->backwards.first == NULL || s->forward == NULL)
         return false;
     s->backward = s->forward + times;
     s->head = s->backward + times;
     for (size_t i = 0; i < 2 * times + micro; i++)
         s->forward[i] = -1;
+    for (int i = 0; i < chunk_ring_size(&s->p->ring); i++) {
+        s->places[i].stage = chunk_ring_stage(&s->p->ring, i);
+        s->places[i].chunk = chunk_ring_chunk(&s->p->ring, i);
+    }
     return true;
 }
 
 static void release_simulation(struct simulation *s)
 {
     mem_free(s->workers);
+    mem_free(s->next_at);
     mem_free(s->places);
     mem_free(s->forwards.first);
     mem_free(s->backwards.first);
@@ -364,6 +385,22 @@ static int plan_order(struct pipeline_plan *out, int64_t *end, const struct pipe
     return made ? 0 : ERR_NOMEM;
 }
 
+/* No order ends earlier: a stage can begin once its first chunk's forward comes, and what it then
+ * has to do ends with that chunk's last backward, which the stages before it wait for. */
+static int64_t earliest_end(const struct pipeline *p)
+{
+    int64_t before = 0, most = 0;
+    for (int i = 0; i < p->ring.stages; i++) {
+        int64_t micro = i == 0 ? p->head : 0;
+        for (int chunk = 0; chunk < chunk_ring_chunks(&p->ring, i); chunk++)
+            micro += 3 * p->forward[chunk_ring_place(&p->ring, i, chunk)];
+        const int64_t end = 3 * before + micro * p->n_micro;
+        most = end > most ? end : most;
+        before += p->forward[i];
+    }
+    return most;
+}
+
 /* Groups take less memory; without them a head or stages of other lengths than the rest may be
  * waited for less. */
 int pipeline_plan(struct pipeline_plan *out, const struct pipeline *p, int stage)
@@ -372,7 +409,7 @@ int pipeline_plan(struct pipeline_plan *out, const struct pipeline *p, int stage
     struct pipeline_plan other;
     int64_t end, eager_end;
     int rc = plan_order(out, &end, p, stage, false);
-    if (rc != 0 || p->ring.chunks == 1)
+    if (rc != 0 || p->ring.chunks == 1 || earliest_end(p) >= end - end / WORTH)
         return rc;
     if ((rc = plan_order(&other, &eager_end, p, stage, true)) != 0) {
         pipeline_plan_release(out);

@@ -56,12 +56,20 @@ static void carve_params(struct params *p, struct arena *a)
         p->lm_head = p->wte;
 }
 
-size_t params_bytes(const struct config *c, enum dtype dtype)
+static size_t carved_bytes(const struct config *c, enum dtype dtype, int n_layer)
 {
     struct params p = {.config = *c, .dtype = dtype};
     struct arena a = {0};
+    p.config.n_layer = n_layer;
     carve_params(&p, &a);
     return a.used;
+}
+
+/* Every layer takes as much as another. */
+size_t params_bytes(const struct config *c, enum dtype dtype)
+{
+    const size_t none = carved_bytes(c, dtype, 0), one = carved_bytes(c, dtype, 1);
+    return none + (size_t)c->n_layer * (one - none);
 }
 
 /* ---- the table ---- */

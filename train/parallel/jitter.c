@@ -105,13 +105,21 @@ static double deviation(double jitter, double seconds)
     return jitter * sqrt(M_PI) / sqrt(1 + seconds / SAME_S);
 }
 
-double jitter_seconds(double jitter, int process, int moment, double seconds)
+float jitter_moment(struct jitter_moments *m, int process, int moment)
 {
-    float z;
+    enum { N = sizeof m->of / sizeof *m->of };
+    const int at = moment / 2, block = at / N + 1;
+    if (m->block != block)
+        rng_normals(m->of, 0, (uint64_t)process, (uint64_t)(at / N * N), N);
+    m->block = block;
+    return moment % 2 == 0 ? m->of[at % N] : -m->of[at % N];
+}
+
+double jitter_at(double jitter, float moment, double seconds)
+{
     if (jitter == 0)
         return seconds;
-    rng_normals(&z, 0, (uint64_t)process, (uint64_t)(moment / 2), 1);
-    const double away = deviation(jitter, seconds) * (moment % 2 == 0 ? z : -z), most = 1 - LEAST;
+    const double away = deviation(jitter, seconds) * moment, most = 1 - LEAST;
     return seconds * (1 + fmin(most, fmax(-most, away)));
 }
 

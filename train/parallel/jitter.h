@@ -15,10 +15,17 @@
  * there is no memory. */
 double jitter_measure(void);
 
-/* How long work of so many seconds takes a process at one of its moments, numbered from 0; the mean
- * of two moments that follow each other is that number of seconds. A negative jitter is the same
- * with every process slow where it was fast. */
-double jitter_seconds(double jitter, int process, int moment, double seconds);
+/* How fast a process is at its moments, numbered from 0: every other one is the one before,
+ * mirrored. */
+struct jitter_moments {
+    float of[256]; /* at every other moment */
+    int block;     /* these, from 1 on; 0: none yet */
+};
+float jitter_moment(struct jitter_moments *m, int process, int moment);
+/* How long work of so many seconds takes then; the mean of two moments that follow each other is
+ * that number of seconds. A negative jitter is the same with every process slow where it was fast.
+ */
+double jitter_at(double jitter, float moment, double seconds);
 /* How long it takes until the last of n processes, which begin together, has done as much. */
 double jitter_last(double jitter, int n, double seconds);
 

@@ -9,6 +9,7 @@
 struct stage_clock {
     double now, busy, sends, receives;
     int jobs;
+    struct jitter_moments moments;
 };
 
 struct replay {
@@ -49,6 +50,19 @@ static bool find_next(struct pipeline_job *out, const struct pipeline *p,
     return true;
 }
 
+static double at_work(const struct replay *r, struct stage_clock *own, int stage, double seconds)
+{
+    const int job = own->jobs++;
+    if (r->s->jitter == 0)
+        return seconds;
+    return jitter_at(r->s->jitter, jitter_moment(&own->moments, stage, job), seconds);
+}
+
+static double later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static void replay_job(struct replay *r, const struct pipeline_job *j)
 {
     const int place = chunk_ring_place(&r->p->ring, j->stage, j->chunk);
@@ -57,15 +71,14 @@ static void replay_job(struct replay *r, const struct pipeline_job *j)
                                                       : r->s->backward[place];
     struct stage_clock *own = &r->stages[j->stage];
     struct pipeline_job next;
-    own->now =
-        fmax(own->now, *arrival(r, j)) + jitter_seconds(r->s->jitter, j->stage, own->jobs++, cost);
+    own->now = later(own->now, *arrival(r, j)) + at_work(r, own, j->stage, cost);
     own->busy += cost;
     if (!find_next(&next, r->p, j))
         return;
     double there = own->now;
     if (next.stage != j->stage) {
         struct stage_clock *other = &r->stages[next.stage];
-        there = fmax(there, fmax(own->sends, other->receives)) + r->s->message;
+        there = later(there, later(own->sends, other->receives)) + r->s->message;
         own->sends = other->receives = there;
         there += r->s->latency;
     }

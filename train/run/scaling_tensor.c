@@ -16,6 +16,8 @@ static const double PANEL_ROWS = 8;
 struct shard_clock {
     double now, busy, sends, receives, sent;
     double heads, inner, vocab;
+    struct jitter_moments moments;
+    float at_moment; /* of these */
 };
 
 /* All of them. */
@@ -38,7 +40,13 @@ static double part_of(const struct shard_clock *s, enum divided by)
 /* How long a process is at `seconds` of work now. */
 static double at_work(const struct replica *r, int process, double seconds)
 {
-    return jitter_seconds(r->jitter, process, r->moment, seconds);
+    return jitter_at(r->jitter, r->of[process].at_moment, seconds);
+}
+
+static void find_moment(struct replica *r)
+{
+    for (int i = 0; i < r->n && r->jitter != 0; i++)
+        r->of[i].at_moment = jitter_moment(&r->of[i].moments, i, r->moment);
 }
 
 /* Nobody waits for it. */
@@ -52,11 +60,16 @@ static void compute_own(struct replica *r, enum divided by, double seconds)
     }
 }
 
+static double later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 /* When what a process sends now is at the next one. */
 static double send_block(struct replica *r, int from, double bytes)
 {
     struct shard_clock *s = &r->of[from], *next = &r->of[(from + 1) % r->n];
-    const double end = fmax(s->now, fmax(s->sends, next->receives)) + bytes / r->link;
+    const double end = later(s->now, later(s->sends, next->receives)) + bytes / r->link;
     s->sends = next->receives = end;
     s->sent += bytes;
     return end + r->latency;
@@ -76,14 +89,15 @@ static void compute_sum(struct replica *r, enum divided by, double seconds, int 
             for (int i = 0; i < r->n - (round == rounds); i++) {
                 struct shard_clock *s = &r->of[i];
                 const double own = round < rounds ? seconds * part_of(s, by) / rounds / blocks : 0;
-                s->now = fmax(s->now, there[block]) + at_work(r, i, own);
+                s->now = later(s->now, there[block]) + at_work(r, i, own);
                 s->busy += own;
                 if (round < rounds || i < r->n - 2)
                     there[block] = send_block(r, i, bytes);
             }
     for (int i = 0; i < r->n; i++)
-        r->of[i].now = fmax(r->of[i].now, r->of[i].sends);
+        r->of[i].now = later(r->of[i].now, r->of[i].sends);
     r->moment++;
+    find_moment(r);
 }
 
 /* Before a micro-batch all say that they are ready. */
@@ -225,7 +239,7 @@ static void compute_micro(struct replica *r)
 
 static struct shard_clock find_most(const struct replica *r)
 {
-    struct shard_clock most = {0};
+    struct shard_clock most = {.now = 0};
     for (int i = 0; i < r->n; i++) {
         most.now = fmax(most.now, r->of[i].now);
         most.busy = fmax(most.busy, r->of[i].busy);
@@ -280,6 +294,7 @@ static int open_replica(struct replica *r, const struct scaling_work *w, double 
     if ((r->of = mem_array((size_t)r->n, sizeof *r->of)) == NULL)
         return ERR_NOMEM;
     init_shards(r);
+    find_moment(r);
     return 0;
 }
 

@@ -227,6 +227,7 @@ static int complete_cluster(struct cluster *out, const struct scaling_request *q
 
 struct scaling {
     struct scaling_run run;
+    struct layout_slots slots; /* of the run's layouts */
     struct cluster k;
     double alone_s; /* one process */
 };
@@ -421,31 +422,38 @@ static int draw_curve(struct curve *v, const char *path, bool force)
     return rc;
 }
 
-int train_scaling_show(const struct scaling_request *q, const struct run_config *c,
-                       const struct config *shape, enum dtype held, double flops, bool force)
+static int show_scaling(struct scaling *s, const char *plot, bool force)
 {
-    struct scaling s = {.run = {c, shape, held, NULL}};
     struct scaling_layout best, given;
     struct curve curve;
     bool enough;
-    int rc = complete_cluster(&s.k, q, c, flops);
+    int rc = find_alone(s);
     if (rc == 0)
-        rc = find_alone(&s);
+        rc = given_layout(&given, s);
+    s->run.given = &given;
     if (rc == 0)
-        rc = given_layout(&given, &s);
-    s.run.given = &given;
+        rc = scaling_best(&best, &s->run, &s->k);
     if (rc == 0)
-        rc = scaling_best(&best, &s.run, &s.k);
-    if (rc == 0)
-        rc = fits(&enough, &s, &best);
+        rc = fits(&enough, s, &best);
     if (rc != 0)
         return rc;
-    say_cluster(&s);
+    say_cluster(s);
     if (given.blocks > 0 && memcmp(&given, &best, sizeof best) != 0)
-        rc = say_layout(&s, given.over.replicas == s.k.ranks ? "as replicas" : "as given", &given);
+        rc = say_layout(s, given.over.replicas == s->k.ranks ? "as replicas" : "as given", &given);
     if (rc == 0)
-        rc = say_layout(&s, enough ? "best layout" : "none fits; of least memory", &best);
+        rc = say_layout(s, enough ? "best layout" : "none fits; of least memory", &best);
     if (rc == 0)
-        rc = find_curve(&curve, &s);
-    return rc == 0 && curve.n > 1 ? draw_curve(&curve, q->plot, force) : rc;
+        rc = find_curve(&curve, s);
+    return rc == 0 && curve.n > 1 ? draw_curve(&curve, plot, force) : rc;
+}
+
+int train_scaling_show(const struct scaling_request *q, const struct run_config *c,
+                       const struct config *shape, enum dtype held, double flops, bool force)
+{
+    struct scaling s = {.run = {c, shape, held, NULL, &s.slots}};
+    int rc = complete_cluster(&s.k, q, c, flops);
+    if (rc == 0)
+        rc = show_scaling(&s, q->plot, force);
+    layout_slots_release(&s.slots);
+    return rc;
 }

@@ -1,5 +1,6 @@
 #include "train/config/devices.h"
 
+#include "model/base/err.h"
 #include "model/base/mem.h"
 #include "model/shard.h"
 #include "train/config/moments.h"
@@ -32,8 +33,7 @@ struct device_columns {
 
 /* The pipeline of a replica with so many micro-batches. */
 struct device_pipeline {
-    int n_micro;      /* 0: none yet */
-    bool slots_alone; /* how many are in flight is asked for, and not when */
+    int n_micro; /* 0: none yet */
     struct pipeline_plan plan;
 };
 
@@ -152,22 +152,44 @@ static int enough_blocks(int n, int of_block, int stages)
     return n <= keep + unit ? n : n - (n - keep) / unit * unit;
 }
 
-/* Those of neighbours are the same. */
-static int plan_pipeline(struct device_pipeline *p, const struct run_config *c,
-                         const struct config *shape, const struct layout *l, int n_blocks)
+static int blocks_of(const struct run_config *c, const struct layout *l, int rank)
 {
-    const int whole = c->training.gradient_accumulation / c->training.gradient_blocks,
-              of_block = p->slots_alone ? enough(whole, l->stages) : whole,
-              n_micro = of_block *
-                        (p->slots_alone ? enough_blocks(n_blocks, of_block, l->stages) : n_blocks);
-    if (p->n_micro == n_micro)
+    int first, last;
+    division_share(c->training.gradient_blocks, l->replicas, layout_replica_of(l, rank), &first,
+                   &last);
+    return last - first;
+}
+
+static bool is_pipeline(const struct layout *l)
+{
+    return l->tensor == 1 || l->stages > 1;
+}
+
+/* Of a rank's replica; those of neighbours are the same. */
+static int plan_pipeline(struct device_pipeline *p, const struct run_config *c,
+                         const struct config *shape, const struct layout *l, int rank)
+{
+    const int of_block = c->training.gradient_accumulation / c->training.gradient_blocks,
+              n_micro = of_block * blocks_of(c, l, rank);
+    if (!is_pipeline(l) || p->n_micro == n_micro)
         return 0;
     pipeline_plan_release(&p->plan);
     p->n_micro = n_micro;
     return layout_plan(&p->plan, l, shape, n_micro, of_block, 0);
 }
 
-static int find_bytes(double *out, struct device_pipeline *p, const struct run_config *c,
+/* How many micro-batches are in flight, and not when. */
+static int find_slots(struct layout_slots *s, const int **slots, const struct run_config *c,
+                      const struct config *shape, const struct layout *l, int rank)
+{
+    const int whole = c->training.gradient_accumulation / c->training.gradient_blocks,
+              of_block = enough(whole, l->stages),
+              n_blocks = enough_blocks(blocks_of(c, l, rank), of_block, l->stages);
+    return layout_slots_find(s, slots, l, shape, n_blocks * of_block, of_block);
+}
+
+/* slots: [stages][chunks], of a pipeline; NULL: it is none. */
+static int find_bytes(double *out, const int *slots, const struct run_config *c,
                       const struct config *shape, const struct step_config *whole,
                       const struct layout *l, int rank)
 {
@@ -178,15 +200,11 @@ static int find_bytes(double *out, struct device_pipeline *p, const struct run_c
     division_share(step.gradient_blocks, l->replicas, layout_replica_of(l, rank), &step.first_block,
                    &step.last_block);
     step.stage = layout_stage(l, stage);
-    int rc = 0;
-    if (l->tensor == 1 || l->stages > 1)
-        rc = plan_pipeline(p, c, shape, l, step.last_block - step.first_block);
-    for (int i = 0; i < step.stage.n_chunks && rc == 0 && p->n_micro > 0; i++)
-        step.slots[i] = p->plan.slots[stage * l->chunks + i];
-    if (rc == 0 && l->tensor > 1)
+    for (int i = 0; i < step.stage.n_chunks && slots != NULL; i++)
+        step.slots[i] = slots[stage * l->chunks + i];
+    if (l->tensor > 1)
         return find_shard_bytes(out, c, shape, &step, l, layout_tensor_of(l, rank));
-    if (rc == 0)
-        rc = step_bytes(&b, shape, precision, &step);
+    int rc = step_bytes(&b, shape, precision, &step);
     if (rc != 0)
         return rc;
     const double n = stage_params(shape, &step.stage);
@@ -404,7 +422,10 @@ int run_config_devices(const struct run_config *c, const struct config *shape,
     rc = write_row(&row, &w, out);
     for (int rank = 0; rank < l.stages * l.tensor * l.replicas && rc == 0; rank++) {
         double bytes;
-        if ((rc = find_bytes(&bytes, &p, c, shape, step, &l, rank)) == 0) {
+        rc = plan_pipeline(&p, c, shape, &l, rank);
+        if (rc == 0)
+            rc = find_bytes(&bytes, p.plan.slots, c, shape, step, &l, rank);
+        if (rc == 0) {
             describe_row(&row, shape, &l, rank, bytes + common_bytes(shape, held));
             rc = write_row(&row, &w, out);
         }
@@ -423,7 +444,9 @@ int run_config_device_bytes(double *bytes, const struct run_config *c, const str
     int rc = read_layout(&l, c, shape);
     const int n = rc == 0 ? l.stages * l.tensor * l.replicas : 0;
     for (int i = 0; i < n && rc == 0; i++) {
-        rc = find_bytes(&bytes[i], &p, c, shape, step, &l, i);
+        rc = plan_pipeline(&p, c, shape, &l, i);
+        if (rc == 0)
+            rc = find_bytes(&bytes[i], p.plan.slots, c, shape, step, &l, i);
         bytes[i] += common_bytes(shape, held);
     }
     pipeline_plan_release(&p.plan);
@@ -431,20 +454,51 @@ int run_config_device_bytes(double *bytes, const struct run_config *c, const str
 }
 
 /* In the last replica, which has as many blocks as any. */
-int run_config_device_most(double *out, const struct run_config *c, const struct config *shape,
-                           const struct step_config *step, enum dtype held)
+static int find_most(double *out, const int *slots, const struct run_config *c,
+                     const struct config *shape, const struct step_config *step,
+                     const struct layout *l)
 {
-    struct layout l;
-    struct device_pipeline p = {.slots_alone = true};
-    int rc = read_layout(&l, c, shape);
+    const int size = l->stages * l->tensor;
+    int rc = 0;
     *out = 0;
-    const int size = rc == 0 ? l.stages * l.tensor : 0;
     for (int i = 0; i < size && rc == 0; i++) {
         double bytes = 0;
-        rc = find_bytes(&bytes, &p, c, shape, step, &l, (l.replicas - 1) * size + i);
+        rc = find_bytes(&bytes, slots, c, shape, step, l, (l->replicas - 1) * size + i);
         *out = bytes > *out ? bytes : *out;
     }
-    pipeline_plan_release(&p.plan);
+    return rc;
+}
+
+int run_config_device_most(double *out, const struct run_config *c, const struct config *shape,
+                           const struct step_config *step, enum dtype held,
+                           struct layout_slots *slots)
+{
+    struct layout l;
+    const int *in_flight = NULL;
+    int rc = read_layout(&l, c, shape);
+    *out = 0;
+    if (rc == 0 && is_pipeline(&l))
+        rc = find_slots(slots, &in_flight, c, shape, &l, (l.replicas - 1) * l.stages * l.tensor);
+    if (rc == 0)
+        rc = find_most(out, in_flight, c, shape, step, &l);
+    *out += common_bytes(shape, held);
+    return rc;
+}
+
+int run_config_device_least(double *out, const struct run_config *c, const struct config *shape,
+                            const struct step_config *step, enum dtype held)
+{
+    struct layout l;
+    *out = 0;
+    int rc = read_layout(&l, c, shape);
+    int *one = rc == 0 ? mem_array((size_t)l.stages * (size_t)l.chunks, sizeof *one) : NULL;
+    if (rc == 0 && one == NULL)
+        rc = ERR_NOMEM;
+    for (int i = 0; rc == 0 && i < l.stages * l.chunks; i++)
+        one[i] = 1;
+    if (rc == 0)
+        rc = find_most(out, is_pipeline(&l) ? one : NULL, c, shape, step, &l);
+    mem_free(one);
     *out += common_bytes(shape, held);
     return rc;
 }

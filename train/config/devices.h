@@ -2,6 +2,7 @@
 #define PRATTLE_TRAIN_CONFIG_DEVICES_H
 /* Which process of a replica of several has what of a model, and how much memory that takes. */
 #include "train/config/run_config.h"
+#include "train/parallel/layout_slots.h"
 #include "train/step/step_config.h"
 
 /* How many processes a replica is: stages of a pipeline, or ranks of tensor parallelism. */
@@ -23,8 +24,13 @@ int run_config_devices(const struct run_config *c, const struct config *shape,
 /* Bytes of each process: [replicas * run_config_replica()]. */
 int run_config_device_bytes(double *bytes, const struct run_config *c, const struct config *shape,
                             const struct step_config *step, enum dtype held);
-/* Bytes of the process that has most, of such a replica. */
+/* Bytes of the process that has most, of such a replica. slots: of pipelines that were asked for.
+ */
 int run_config_device_most(double *out, const struct run_config *c, const struct config *shape,
-                           const struct step_config *step, enum dtype held);
+                           const struct step_config *step, enum dtype held,
+                           struct layout_slots *slots);
+/* Not more than that, whatever the order of its pipeline, which is not followed. */
+int run_config_device_least(double *out, const struct run_config *c, const struct config *shape,
+                            const struct step_config *step, enum dtype held);
 
 #endif

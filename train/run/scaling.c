@@ -309,6 +309,23 @@ int scaling_times(struct step_time *out, int n, const struct scaling_run *run,
     return rc;
 }
 
+/* Less what sums of other order may round off. */
+int scaling_time_least(double *out, const struct scaling_run *run, const struct cluster *k,
+                       const struct scaling_layout *l)
+{
+    struct reckoning r;
+    double most = 0;
+    int rc = begin_reckoning(&r, run, k, l);
+    if (rc != 0)
+        return rc;
+    const struct scaling_work *w = &r.work;
+    const double layer = w->micro.layer + w->micro.again / run->shape->n_layer;
+    for (int i = 0; i < l->over.stages; i++)
+        most = fmax(most, l->over.layers[i] * layer + (i == 0 ? w->micro.head : 0));
+    *out = w->rounds * (w->of_block * most / l->over.tensor) * (1 - 1e-6);
+    return 0;
+}
+
 int scaling_time(struct step_time *out, const struct scaling_run *run, const struct cluster *k,
                  const struct scaling_layout *l)
 {
@@ -325,7 +342,9 @@ static void write_layers(char *out, size_t n, const struct layout *l)
         at += (size_t)snprintf(out + at, n - at, "%s%d", i > 0 ? "," : "", l->layers[i]);
 }
 
-int scaling_memory(double *out, const struct scaling_run *run, const struct scaling_layout *l)
+/* least: at least so much, and no order of a pipeline is followed. */
+static int find_memory(double *out, const struct scaling_run *run, const struct scaling_layout *l,
+                       bool least, struct layout_slots *slots)
 {
     const struct config *shape = run->shape;
     struct run_config of_layout = with_blocks(run->c, l->blocks);
@@ -346,12 +365,26 @@ int scaling_memory(double *out, const struct scaling_run *run, const struct scal
     e->phased = trains_from_disk(run->c, l);
     if (run_config_replica(&of_layout) > 1) {
         run_config_step(&of_layout, shape, &step);
-        return run_config_device_most(out, &of_layout, shape, &step, run->held);
+        return least ? run_config_device_least(out, &of_layout, shape, &step, run->held)
+                     : run_config_device_most(out, &of_layout, shape, &step, run->held, slots);
     }
     if ((rc = run_config_memory(&m, &of_layout, shape, run->held)) != 0)
         return rc;
     *out = m.of_layers + m.activations + m.rest;
     return 0;
+}
+
+int scaling_memory(double *out, const struct scaling_run *run, const struct scaling_layout *l)
+{
+    struct layout_slots own = {0};
+    int rc = find_memory(out, run, l, false, run->slots != NULL ? run->slots : &own);
+    layout_slots_release(&own);
+    return rc;
+}
+
+int scaling_memory_least(double *out, const struct scaling_run *run, const struct scaling_layout *l)
+{
+    return find_memory(out, run, l, true, NULL);
 }
 
 int scaling_words(struct buf *out, const struct run_config *c, const struct scaling_layout *l)

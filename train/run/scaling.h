@@ -21,8 +21,14 @@ int scaling_time(struct step_time *out, const struct scaling_run *run, const str
 /* The same of n layouts, with zero=l->zero and the n - 1 behind it. */
 int scaling_times(struct step_time *out, int n, const struct scaling_run *run,
                   const struct cluster *k, const struct scaling_layout *l);
+/* Not more than the sum of that, and known at once: the computation of the stage with most. */
+int scaling_time_least(double *out, const struct scaling_run *run, const struct cluster *k,
+                       const struct scaling_layout *l);
 /* Bytes of the process that has most. */
 int scaling_memory(double *out, const struct scaling_run *run, const struct scaling_layout *l);
+/* Not more than that, and known at once. */
+int scaling_memory_least(double *out, const struct scaling_run *run,
+                         const struct scaling_layout *l);
 /* The fewest gradient blocks of n replicas, not less than the run has; 0: its step does not divide
  * into so many. */
 int scaling_blocks(const struct run_config *c, int replicas);

@@ -23,20 +23,53 @@ static bool is_muon(const struct run_config *c)
     return c->optimizer.kind == OPTIMIZER_MUON;
 }
 
-/* One that fits, of these the fastest; else that of the least memory. */
-static int try_layout(struct search *s, const struct scaling_layout *l, double time_s)
+/* A layout with zero=0 and so on: how long their steps take, once it is asked for. */
+struct timed {
+    struct step_time of[ZEROS];
+    int first, n; /* n: of how many; 0: not asked for yet */
+};
+
+static int time_layout(double *time_s, struct timed *t, int n, const struct search *s,
+                       const struct scaling_layout *l)
 {
-    double bytes;
+    int rc = 0;
+    if (t->n == 0) {
+        *t = (struct timed){.first = l->zero, .n = n};
+        rc = scaling_times(t->of, n, s->run, s->k, l);
+    }
+    *time_s = step_time_total(&t->of[l->zero - t->first]);
+    return rc;
+}
+
+/* Whether a layout of so many bytes or more may be better than the best. */
+static bool can_be_best(const struct search *s, double bytes)
+{
+    return bytes <= s->k->memory || bytes < s->bytes;
+}
+
+/* One that fits, of these the fastest; else that of the least memory. What is known at once comes
+ * first: the memory's least, then its pipeline's time or order, whichever is needed. n: how many
+ * with the zeros from this on. */
+static int try_layout(struct search *s, struct timed *t, int n, const struct scaling_layout *l)
+{
+    double bytes, time_s = INFINITY;
     const bool fits = s->bytes <= s->k->memory;
     if (interrupt_pending())
         return err_set(ERR_INTERRUPTED, "interrupted");
+    int rc = fits ? scaling_time_least(&time_s, s->run, s->k, l) : 0;
+    if (rc != 0 || (fits && time_s >= s->time_s))
+        return rc;
+    rc = scaling_memory_least(&bytes, s->run, l);
+    if (rc != 0 || !can_be_best(s, bytes))
+        return rc;
+    if (fits && (rc = time_layout(&time_s, t, n, s, l)) != 0)
+        return rc;
     if (fits && time_s >= s->time_s * (1 - 1e-9))
         return 0;
-    int rc = scaling_memory(&bytes, s->run, l);
-    if (rc != 0)
+    if ((rc = scaling_memory(&bytes, s->run, l)) != 0 || !can_be_best(s, bytes))
         return rc;
-    if (bytes > s->k->memory && bytes >= s->bytes)
-        return 0;
+    if (!fits && bytes <= s->k->memory && (rc = time_layout(&time_s, t, n, s, l)) != 0)
+        return rc;
     s->best = *l;
     s->time_s = time_s;
     s->bytes = bytes;
@@ -47,11 +80,10 @@ static int try_zeros(struct search *s, struct scaling_layout *l)
 {
     const bool undivided = s->run->c->lora.rank > 0 || is_muon(s->run->c);
     const int n = l->over.replicas == 1 || undivided ? 1 : ZEROS;
-    struct step_time t[ZEROS];
-    l->zero = 0;
-    int rc = scaling_times(t, n, s->run, s->k, l);
-    for (; l->zero < n && rc == 0; l->zero++)
-        rc = try_layout(s, l, step_time_total(&t[l->zero]));
+    struct timed t = {.n = 0};
+    int rc = 0;
+    for (l->zero = 0; l->zero < n && rc == 0; l->zero++)
+        rc = try_layout(s, &t, n - l->zero, l);
     return rc;
 }
 
@@ -134,11 +166,10 @@ static int try_given(struct search *s)
     if (s->run->given == NULL || s->run->given->blocks == 0)
         return 0;
     struct scaling_layout l = *s->run->given;
-    struct step_time t;
+    struct timed t = {.n = 0};
     if (l.over.replicas * l.over.stages * l.over.tensor != s->k->ranks)
         return 0;
-    const int rc = scaling_time(&t, s->run, s->k, &l);
-    return rc == 0 ? try_layout(s, &l, step_time_total(&t)) : rc;
+    return try_layout(s, &t, 1, &l);
 }
 
 static bool is_divided(const struct run_config *c, int ranks, int by)
@@ -228,8 +259,8 @@ int scaling_best(struct scaling_layout *out, const struct scaling_run *run, cons
     /* Stages and shards are not trained from disk. */
     struct run_config in_memory = *c; /* strings are borrowed */
     in_memory.execution.phased = false;
-    int rc =
-        scaling_time(&alone, &(struct scaling_run){&in_memory, shape, run->held, NULL}, k, &one);
+    int rc = scaling_time(&alone, &(struct scaling_run){&in_memory, shape, run->held, NULL, NULL},
+                          k, &one);
     for (int n = 1; n <= most_stages && n <= k->ranks && rc == 0; n++)
         if (is_divided(c, k->ranks, n))
             rc = try_stages(&s, n, 1, alone.compute);

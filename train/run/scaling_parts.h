@@ -5,7 +5,7 @@
  * replica's processes send each other meanwhile.
  */
 #include "train/config/plan.h"
-#include "train/parallel/layout.h"
+#include "train/parallel/layout_slots.h"
 
 /* A run that is planned. */
 struct scaling_run {
@@ -13,6 +13,7 @@ struct scaling_run {
     const struct config *shape;
     enum dtype held;                    /* of the model to talk to */
     const struct scaling_layout *given; /* what the settings say; NULL: nothing */
+    struct layout_slots *slots;         /* of all its layouts so far; NULL: none are kept */
 };
 
 struct cluster {

@@ -15,16 +15,17 @@ struct chunk_seconds {
 struct chunk_times {
     struct chunk_seconds all, busy;
     double *memory;
-    double sent; /* bytes of sums that a process sends in a micro-batch, of the stage with most */
+    double *sent; /* [chunk_ring_size], bytes of sums that a process sends in a micro-batch */
 };
 
 static int allocate_times(struct chunk_times *t, size_t n)
 {
-    *t = (struct chunk_times){.memory = mem_array(4 * n, sizeof *t->memory)};
+    *t = (struct chunk_times){.memory = mem_array(5 * n, sizeof *t->memory)};
     if (t->memory == NULL)
         return ERR_NOMEM;
     t->all = (struct chunk_seconds){.forward = t->memory, .backward = t->memory + n};
     t->busy = (struct chunk_seconds){.forward = t->memory + 2 * n, .backward = t->memory + 3 * n};
+    t->sent = t->memory + 4 * n;
     return 0;
 }
 
@@ -36,10 +37,26 @@ static void fill_whole(struct chunk_times *t, const struct scaling_work *w, int 
     t->all.head = t->busy.head = w->micro.head;
 }
 
-/* Of a place of the ring, whose stage has the ends; and what it sends. */
-static int fill_shards(struct chunk_times *t, const struct scaling_work *w, int i, int n, bool ends,
-                       double *sent)
+static int count_layers(const struct layout *l, const struct chunk_ring *ring, int place)
 {
+    const struct layer_range layers =
+        layout_chunk(l, chunk_ring_stage(ring, place), chunk_ring_chunk(ring, place));
+    return layers.last - layers.first;
+}
+
+static void copy_shards(struct chunk_times *t, int to, int from)
+{
+    t->all.forward[to] = t->all.forward[from];
+    t->all.backward[to] = t->all.backward[from];
+    t->busy.forward[to] = t->busy.forward[from];
+    t->busy.backward[to] = t->busy.backward[from];
+    t->sent[to] = t->sent[from];
+}
+
+/* Of a place of the ring. */
+static int fill_shards(struct chunk_times *t, const struct scaling_work *w, int i, int n)
+{
+    const bool ends = i == 0;
     struct shard_time forward, backward, head = {0};
     int rc = scaling_shards(&forward, w, PIPELINE_FORWARD, n, ends);
     if (rc == 0)
@@ -56,27 +73,42 @@ static int fill_shards(struct chunk_times *t, const struct scaling_work *w, int 
         t->all.head = head.all;
         t->busy.head = head.busy;
     }
-    *sent += forward.sent + backward.sent + head.sent;
+    t->sent[i] = forward.sent + backward.sent + head.sent;
     return 0;
 }
 
+/* Shards of as many layers take as long, but for the embedding's place, which is the first. */
 static int fill_times(struct chunk_times *t, const struct scaling_work *w)
 {
     const struct layout *l = &w->l->over;
     const struct chunk_ring ring = layout_ring(l);
-    double sent[LAYOUT_MAX_STAGES] = {0};
     int rc = allocate_times(t, (size_t)chunk_ring_size(&ring));
     for (int i = 0; i < chunk_ring_size(&ring) && rc == 0; i++) {
-        const int stage = chunk_ring_stage(&ring, i);
-        const struct layer_range layers = layout_chunk(l, stage, chunk_ring_chunk(&ring, i));
-        const int n = layers.last - layers.first;
+        const int n = count_layers(l, &ring, i);
+        int alike = 1;
+        while (alike < i && count_layers(l, &ring, alike) != n)
+            alike++;
         if (l->tensor == 1)
             fill_whole(t, w, i, n);
+        else if (alike < i)
+            copy_shards(t, i, alike);
         else
-            rc = fill_shards(t, w, i, n, i == 0, &sent[stage]);
-        t->sent = fmax(t->sent, sent[stage]);
+            rc = fill_shards(t, w, i, n);
     }
     return rc;
+}
+
+/* Of the stage that sends most, in a micro-batch. */
+static double most_sent(const struct chunk_times *t, const struct chunk_ring *ring)
+{
+    double most = 0;
+    for (int stage = 0; stage < ring->stages; stage++) {
+        double sent = 0;
+        for (int i = 0; i < chunk_ring_chunks(ring, stage); i++)
+            sent += t->sent[chunk_ring_place(ring, stage, i)];
+        most = fmax(most, sent);
+    }
+    return most;
 }
 
 /* The same order some times: as it is, without messages, both also with every process slow where it
@@ -96,6 +128,8 @@ static int time_blocks(struct pipeline_time out[WAYS], const struct scaling_work
     for (int i = 0; i < WAYS && rc == 0; i++)
         if ((i == MIRRORED || i == WITHOUT_MIRRORED) && s[i].jitter == 0)
             out[i] = out[i - MIRRORED];
+        else if (i == AT_WORK && w->l->over.tensor == 1) /* nothing is waited for among shards */
+            out[i] = out[NO_MESSAGES];
         else
             rc = pipeline_time(&out[i], &p, &plan, &s[i]);
     pipeline_plan_release(&plan);
@@ -149,9 +183,12 @@ int scaling_pipeline(struct step_time *out, const struct scaling_work *w)
     const double bytes = 4.0 * t->micro_batch_size * t->sequence_length * w->shape->n_embd;
     struct pipeline_time found[WAYS];
     struct chunk_times times;
+    const struct chunk_ring ring = layout_ring(&w->l->over);
+    double sums = 0; /* bytes of them that are sent */
     int rc = fill_times(&times, w);
     if (rc == 0) {
         struct pipeline_seconds s[WAYS];
+        sums = most_sent(&times, &ring);
         s[NO_MESSAGES] = (struct pipeline_seconds){
             .forward = times.all.forward, .backward = times.all.backward, .head = times.all.head};
         s[AT_WORK] = (struct pipeline_seconds){.forward = times.busy.forward,
@@ -177,6 +214,6 @@ int scaling_pipeline(struct step_time *out, const struct scaling_work *w)
     out->bubble = fmax(0, unsent - found[NO_MESSAGES].busy);
     out->stages = fmax(0, all - unsent);
     /* Forward and back again, of each chunk. */
-    out->sent += w->rounds * w->of_block * (2.0 * w->l->over.chunks * bytes + times.sent);
+    out->sent += w->rounds * w->of_block * (2.0 * w->l->over.chunks * bytes + sums);
     return 0;
 }

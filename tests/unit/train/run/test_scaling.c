@@ -28,7 +28,7 @@ static struct config shape_of(int n_layer)
 static const struct scaling_run *run_of(const struct run_config *c, const struct config *shape)
 {
     static struct scaling_run run;
-    run = (struct scaling_run){c, shape, DTYPE_F16, NULL};
+    run = (struct scaling_run){c, shape, DTYPE_F16, NULL, NULL};
     return &run;
 }
 
@@ -372,6 +372,46 @@ static void the_best_fits(void **state)
     run_config_release(&c);
 }
 
+/* What is known at once is never more than what is found by following the order; and what was
+ * followed once is the same again. */
+static void bounds_are_below_what_is_found(void **state)
+{
+    struct run_config c;
+    struct config shape;
+    struct layout_slots kept = {0};
+    struct cluster k = perfect;
+    (void)state;
+    init_run(&c, &shape);
+    k.link = 1e9;
+    k.latency_s = 1e-3;
+    k.jitter = 0.1;
+    struct scaling_run run = *run_of(&c, &shape);
+    for (int i = 0; i < 2 * 12 * 3 * 3; i++) {
+        struct scaling_layout l = made(2, i / 2 % 12 + 1, 0, 4 << 4 * (i % 2), 12);
+        l.over.tensor = i / 24 % 3 + 1;
+        l.over.chunks = l.over.stages < 2                       ? 1
+                        : (i / 72 % 3 + 1) * l.over.stages > 12 ? 1
+                                                                : i / 72 % 3 + 1;
+        struct step_time t;
+        double least_s, least, bytes, again;
+        assert_ok(scaling_time(&t, &run, &k, &l));
+        assert_ok(scaling_time_least(&least_s, &run, &k, &l));
+        assert_true(least_s <= step_time_total(&t) && least_s > 0.9 * t.compute / l.over.tensor);
+        assert_true(l.over.tensor > 1 || fabs(least_s / t.compute - 1) < 1e-5);
+        assert_ok(scaling_memory_least(&least, &run, &l));
+        assert_ok(scaling_memory(&bytes, &run, &l));
+        assert_true(least <= bytes && (l.over.stages > 1 || least == bytes));
+        run.slots = &kept;
+        for (int twice = 0; twice < 2; twice++) {
+            assert_ok(scaling_memory(&again, &run, &l));
+            assert_true(again == bytes);
+        }
+        run.slots = NULL;
+    }
+    layout_slots_release(&kept);
+    run_config_release(&c);
+}
+
 /* A pipeline of 48 layers, so many of them for the first of four stages. */
 static struct scaling_layout with_first(int first)
 {
@@ -701,6 +741,7 @@ int main(void)
         cmocka_unit_test(a_message_goes_through_memory),
         cmocka_unit_test(memory_is_what_is_allocated),
         cmocka_unit_test(the_best_fits),
+        cmocka_unit_test(bounds_are_below_what_is_found),
         cmocka_unit_test(the_best_is_none_that_is_worse),
         cmocka_unit_test(micro_batches_follow_blocks),
         cmocka_unit_test(muon_is_not_divided),

@@ -256,6 +256,12 @@ static int run_words(struct repl *r, const struct command *c, const struct call 
                : typed_path_explain(rc, call->words, c->flags & TAKES_TEXT ? 0 : call->n);
 }
 
+/* Whether a backslash before c stands for c: in "\n" it stays, as in the shell. */
+static bool quotes_next(char quote, char c)
+{
+    return c != '\0' && quote != '\'' && (quote == '\0' || strchr("\"\\$`", c) != NULL);
+}
+
 int command_take_word(char **text, char **word)
 {
     char *p = *text + strspn(*text, " \t\n"), *to = p, quote = '\0';
@@ -265,7 +271,7 @@ int command_take_word(char **text, char **word)
             quote = '\0';
         else if (quote == '\0' && (*p == '"' || *p == '\''))
             quote = *p;
-        else if (*p == '\\' && quote != '\'' && p[1] != '\0')
+        else if (*p == '\\' && quotes_next(quote, p[1]))
             *to++ = *++p;
         else
             *to++ = *p;

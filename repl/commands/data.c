@@ -251,11 +251,11 @@ static int show_dataset(const struct dataset *d, const struct data_tokenizer *t,
     return rc == 0 && readable ? show_beginning(d, t->tokenizer) : rc;
 }
 
-/* As a run would that says nothing else but `special`. Ids of files may be any; generated ones are
- * the model's.
+/* As a run would that says how texts are read and nothing else. Ids of files may be any; generated
+ * ones are the model's.
  */
 static int open_data(struct dataset *d, const char *path, const struct data_tokenizer *t,
-                     bool special)
+                     const struct settings *s)
 {
     struct run_config c;
     struct dataset none = {0};
@@ -266,7 +266,8 @@ static int open_data(struct dataset *d, const char *path, const struct data_toke
     data.data = (char *)path;
     data.validation_fraction = 0;
     data.whole = true;
-    data.special = special;
+    data.special = s->generate.special;
+    data.lines = s->eval.lines;
     data.seed = c.training.seed;
     const int n_vocab = strcmp(path, "generated") == 0 ? t->n_vocab : 0;
     rc = dataset_open(d, &none, &data, t->tokenizer, n_vocab, progress_show());
@@ -337,7 +338,8 @@ static bool has_texts(const char *path)
 
 /* Token files of another vocabulary: what separates their documents is not this one's end of text.
  */
-static int open_others(struct dataset *d, const char *path, const struct data_tokenizer *t)
+static int open_others(struct dataset *d, const char *path, const struct data_tokenizer *t,
+                       const struct settings *settings)
 {
     static const struct data_tokenizer none;
     struct data_summary s;
@@ -346,7 +348,7 @@ static int open_others(struct dataset *d, const char *path, const struct data_to
         return 0;
     dataset_close(d);
     *d = (struct dataset){0};
-    return open_data(d, path, &none, false); /* there is no text */
+    return open_data(d, path, &none, settings); /* there is no text */
 }
 
 /* In the shell a tokenizer is opened where one is named; texts need one anyhow, and token files may
@@ -363,9 +365,9 @@ static int show_info(struct repl *r, const struct call *c, const char *tokenizer
              : note.name[0] != '\0' ? data_tokenizer_open_noted(&t, r, &note)
                                     : 0;
     if (rc == 0)
-        rc = open_data(&d, path, &t, r->options.settings.generate.special);
+        rc = open_data(&d, path, &t, &r->options.settings);
     if (rc == 0)
-        rc = open_others(&d, path, &t);
+        rc = open_others(&d, path, &t, &r->options.settings);
     if (rc == 0)
         rc = show_dataset(&d, &t, &note, c->shell);
     dataset_close(&d);

@@ -111,8 +111,9 @@ int data_check(struct repl *r, const struct call *c)
     else if (rc == 0 && is_of_texts(q.path))
         rc = data_tokenizer_open(&t, r, "");
     if (rc == 0)
-        rc = check_run(&report, q.path, q.texts.n > 0 ? buf_text(&q.texts) : NULL, &q.as,
-                       t.tokenizer, t.n_vocab, progress_show());
+        rc = check_run(&report, q.path, &r->options.settings.eval.lines,
+                       q.texts.n > 0 ? buf_text(&q.texts) : NULL, &q.as, t.tokenizer, t.n_vocab,
+                       progress_show());
     progress_wipe();
     if (rc == 0)
         show_report(&report, t.n_vocab);

@@ -110,7 +110,9 @@ static int check_eval_settings(const struct repl *r, const struct eval *e, bool 
 {
     const struct setting *const rows[] = {OPTION(eval.seq_length), OPTION(eval.overlap),
                                           OPTION(eval.last_n), OPTION(eval.detokenize),
-                                          OPTION(generate.special)};
+                                          OPTION(generate.special), OPTION(eval.lines.field),
+                                          OPTION(eval.lines.prompt_template),
+                                          OPTION(eval.lines.completion_template)};
     const struct settings_store *store = &r->options.store;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const enum origin origin = settings_store_origin(store, rows[i]);

@@ -9,6 +9,9 @@
 #define NANO "nanoGPT"
 #define MEGATRON "Megatron-LM"
 #define TRAINER "transformers Trainer"
+#define TRL "TRL SFTTrainer"
+#define AXOLOTL "axolotl"
+#define LLAMA "llama.cpp"
 
 /* clang-format off */
 static const struct system_option table[] = {
@@ -329,6 +332,23 @@ static const struct system_option table[] = {
 {TRAINER, "gradient_checkpointing", "execution.recompute", "all"},
 {TRAINER, "resume_from_checkpoint", ":train, checkpoint.resume", ":train resume FOLDER"},
 {TRAINER, "report_to", "logging.tensorboard, logging.wandb", ""},
+{TRAINER, "text_column", "data.field", ""},
+{TRAINER, "summary_column, question_column, answer_column", "data.prompt_template, data.completion_template", "which have the columns' names in braces; so with text_column beside summary_column"},
+
+/* huggingface/trl trl/trainer/sft_config.py, sft_trainer.py */
+{TRL, "dataset_text_field", "data.field", ""},
+{TRL, "formatting_func", "data.prompt_template, data.completion_template", "a text each, with the fields' names in braces: \"Q: {question}\\nA:\" and \" {answer}\""},
+{TRL, "completion_only_loss", "data.completion_only_loss", ""},
+{TRL, "max_length, packing", "training.sequence_length", "documents always fill windows one behind the other"},
+
+/* axolotl-ai-cloud/axolotl: datasets of a configuration */
+{AXOLOTL, "field", "data.field", ""},
+{AXOLOTL, "format, no_input_format, field_system, field_instruction, field_input", "data.prompt_template", "which has the fields' own names in braces, as {instruction}"},
+{AXOLOTL, "field_output", "data.completion_template", "which has the field's own name in braces, as \" {output}\""},
+{AXOLOTL, "train_on_inputs", "data.completion_only_loss", "true: off"},
+
+/* ggml-org/llama.cpp: common/arg.cpp */
+{LLAMA, "--in-prefix, --in-suffix", "--template", "one text with {prompt} in it; a run with data.prompt_template brings its own"},
 };
 /* clang-format on */
 

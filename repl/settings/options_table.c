@@ -1,8 +1,10 @@
 #include "repl/settings/options_table.h"
 
+#include "model/base/err.h"
 #include "model/kernels/kernels.h"
 #include "model/kv_view.h"
 #include "sampling/grammar/source.h"
+#include "train/data/pairs.h"
 #include "weights/bundled/bundled.h"
 
 #include <limits.h>
@@ -232,6 +234,15 @@ static const struct setting table[] = {
 {.group = "Evaluation", .name = "detokenize", .type = SETTING_BOOL, .offset = E(detokenize),
  .help = "wikitext, ptb: undo the splitting of words first",
  .more = "choice: prepare HellaSwag's text as lm-eval does"},
+{.group = "Evaluation", .name = "data_field", .type = SETTING_STRING, .offset = E(lines.field), .argument = "NAME",
+ .help = "field of JSON lines or column of Parquet: the text",
+ .more = "For eval text and kl, data info and check, as a run's data.field"},
+{.group = "Evaluation", .name = "data_prompt_template", .type = SETTING_STRING, .offset = E(lines.prompt_template), .argument = "TEXT",
+ .help = "what is read of a pair; fields in braces",
+ .more = "As \"Q: {question}\\nA:\". For eval text and kl, data info and check, as a run's data.prompt_template"},
+{.group = "Evaluation", .name = "data_completion_template", .type = SETTING_STRING, .offset = E(lines.completion_template), .argument = "TEXT",
+ .help = "what is measured of a pair; fields in braces",
+ .more = "As \" {answer}\". For eval text and kl, data info and check, as a run's data.completion_template"},
 {.group = "Evaluation", .name = "data_dir", .type = SETTING_PATH, .offset = E(data_dir), .argument = "DIR",
  .help = "folder of evaluation files",
  .more = "Empty: $XDG_DATA_HOME/prattle"},
@@ -307,11 +318,17 @@ void settings_init(struct settings *s)
     bpe_train_config_init(&s->call.bpe);
 }
 
-/* A text that answers go by, a chain or stop strings say, as far as it can be told without
+/* A text that answers or data go by, a chain or stop strings say, as far as it can be told without
  * a model. */
 static int check_text(const struct setting *o, const char *text)
 {
     struct settings probe = {0};
+    if (o->offset == E(lines.field) && *text == '\0')
+        return err_set(ERR_RANGE, "data_field must be the name of a field");
+    if (o->offset == E(lines.prompt_template))
+        return pairs_check(text, PAIRS_COMPLETION);
+    if (o->offset == E(lines.completion_template))
+        return pairs_check(PAIRS_PROMPT, text);
     if (o->type != SETTING_STRING || !o->per_line)
         return 0;
     generate_config_init(&probe.generate);

@@ -104,7 +104,7 @@ static const struct unused {
     {"device_iterations", has_no_loop, "device_loop is off"},
     {"top_logprobs", has_no_lines, "jsonl is off"},
     {"keep", is_of_shell, "outside the prompt each text is new"},
-    {"seq_length overlap last_n data_dir", is_of_shell, "it is for evaluations"},
+    {"seq_length overlap last_n data_dir data_field data_prompt_template data_completion_template", is_of_shell, "it is for evaluations"},
 };
 
 /* A stage that `chain` leaves out, and what it would do. */

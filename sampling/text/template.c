@@ -23,23 +23,47 @@ int template_check(const char *template)
                    file_show(shown, sizeof shown, template));
 }
 
+/* Bytes of the name behind a brace; 0: there is none. */
+static size_t name_length(const char *text)
+{
+    size_t n = 0;
+    while ((unsigned char)text[n] >= ' ' && strchr("{}\"", text[n]) == NULL)
+        n++;
+    return text[n] != '}' || n == 0 || text[0] == ' ' || text[n - 1] == ' ' ? 0 : n;
+}
+
+bool template_next(struct template_piece *p, const char **at)
+{
+    const char *text = *at;
+    size_t n = *text == '{' ? name_length(text + 1) : 0;
+    *p = (struct template_piece){.text = text};
+    if (n > 0) {
+        p->name = text + 1;
+        p->n_name = n;
+        p->n = n + 2;
+    } else {
+        while (text[p->n] != '\0' && (text[p->n] != '{' || name_length(text + p->n + 1) == 0))
+            p->n++;
+    }
+    *at += p->n;
+    return p->n > 0;
+}
+
+static bool is_prompt(const struct template_piece *p)
+{
+    return p->n == strlen(TEMPLATE_PLACE) && memcmp(p->text, TEMPLATE_PLACE, p->n) == 0;
+}
+
 int template_fill(struct buf *out, const char *template, const char *text, size_t n)
 {
+    struct template_piece piece;
     if (template == NULL || *template == '\0')
         return buf_add(out, text, n);
     char *whole = words_undo_escapes(template);
-    const char *at = whole, *place;
-    int rc = 0;
-    if (whole == NULL)
-        return ERR_NOMEM;
-    while (rc == 0 && (place = strstr(at, TEMPLATE_PLACE)) != NULL) {
-        rc = buf_add(out, at, (size_t)(place - at));
-        if (rc == 0)
-            rc = buf_add(out, text, n);
-        at = place + strlen(TEMPLATE_PLACE);
-    }
-    if (rc == 0)
-        rc = buf_str(out, at);
+    const char *at = whole;
+    int rc = whole == NULL ? ERR_NOMEM : 0;
+    while (rc == 0 && template_next(&piece, &at))
+        rc = is_prompt(&piece) ? buf_add(out, text, n) : buf_add(out, piece.text, piece.n);
     mem_free(whole);
     return rc;
 }

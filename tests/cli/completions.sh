@@ -60,22 +60,27 @@ has "an evaluation without any says so" "there is no completion in the 1 window 
 echo '{"prompt": "a", "completion": "b"}' >a.jsonl
 has "a prompt of one token" "1 token, which training reads" "$("$PRATTLE" data info a.jsonl --model $MODEL)"
 
-# What data sets for other programs have is refused with the command that makes pairs of it.
+# What data sets for other programs have is refused with the settings, or the command, that make pairs of it.
+fields() { # LINE PROMPT COMPLETION
+    echo "$1" >other.jsonl
+    has "a pair is read of $1" "; settings data_prompt_template=\"$2\" data_completion_template=\" $3\" make prompts and completions" \
+        "$(one other data=other.jsonl 2>&1)"
+}
+fields '{"question": "a", "answer": "b"}' '{question}' '{answer}'
+fields '{"instruction": "a", "output": "b"}' '{instruction}' '{output}'
+fields '{"instruction": "a", "input": "", "output": "b"}' '{instruction}\n{input}' '{output}'
+fields '{"prompt": "a", "chosen": "b", "rejected": "c"}' '{prompt}' '{chosen}'
 pairs() { # LINE PROMPT COMPLETION, as jq has them
     echo "$1" >other.jsonl
     has "a pair is made of $1" "; jq -c '{prompt: $2, completion: (\" \" + $3)}' FILE > NEW.jsonl makes prompts and completions" \
         "$(one other data=other.jsonl 2>&1)"
 }
-pairs '{"question": "a", "answer": "b"}' .question .answer
-pairs '{"instruction": "a", "output": "b"}' .instruction .output
-pairs '{"instruction": "a", "input": "", "output": "b"}' '(.instruction + "\n" + .input | rtrimstr("\n"))' .output
-pairs '{"prompt": "a", "chosen": "b", "rejected": "c"}' .prompt .chosen
 pairs '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}' '.messages[-2].content' '.messages[-1].content'
 pairs '{"prompt": [{"role": "user", "content": "a"}], "completion": [{"role": "assistant", "content": "b"}]}' \
     '.prompt[-1].content' '.completion[0].content'
 pairs '{"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]}' '.conversations[-2].value' '.conversations[-1].value'
 echo '{"question": "a", "reply": "b"}' >other.jsonl
-has "what is neither is refused" "line 1: expected an object whose field text is a string, it has question, reply; \`prattle data prepare" \
+has "what is neither is refused" "line 1: expected an object whose field text is a string, it has question, reply; the setting data_field=NAME takes one" \
     "$(one other data=other.jsonl 2>&1)"
 has "data prepare takes none, and says who does" "it has prompt, completion; training and evaluations read such prompts and completions as they are" \
     "$("$PRATTLE" data prepare pairs.jsonl none --model $MODEL 2>&1)"

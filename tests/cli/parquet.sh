@@ -101,8 +101,19 @@ is "  the columns apart" "$(told pairs.jsonl)" "$(told turned.parquet)"
 sed -i 's/^columns/nested 3\n&/' pairs.parquet
 is "  behind a nested column" "$(told pairs.jsonl)" "$(told pairs.parquet)"
 sed 's/^columns.*/columns id question answer n3/' turned.parquet >other.parquet
-has "  and what is neither" "other.parquet has no column text, it has id, question, answer, n3; \`prattle data prepare FILE NEW.jsonl field=NAME\` takes one, and two are taken where they are prompt and completion" \
+has "  and what is neither" "other.parquet has no column text, it has id, question, answer, n3; the settings data_field, or data_prompt_template and data_completion_template, name others" \
     "$(with data info other.parquet --model $MODEL)"
+sed '/^columns/s/prompt completion/question answer/' pairs.parquet >other.parquet
+as=(--data-prompt-template '{question}' --data-completion-template '{answer}')
+is "columns that templates name" "$(told pairs.jsonl)" "$(with data info other.parquet --model $MODEL "${as[@]}" | grep -v format)"
+is "  compressed too" "$(told pairs.jsonl)" "$(gzip -k other.parquet; with data info other.parquet.gz --model $MODEL "${as[@]}" | grep -v format)"
+sed 's/^\(columns.*\) n3/\1 text/' other.parquet >texts.parquet
+is "  before a column of texts" "$(told pairs.jsonl)" "$(with data info texts.parquet --model $MODEL "${as[@]}" | grep -v format)"
+has "  of which one is missing" "other.parquet has no column reply, it has id, question, answer, n3; prompt_template and completion_template name the columns of prompts and completions" \
+    "$(with data info other.parquet --model $MODEL "${as[@]:0:3}" '{reply}')"
+has "  or has numbers" "other.parquet: the column n3 has no texts" "$(with data info other.parquet --model $MODEL "${as[@]:0:3}" '{n3}')"
+has "a column of another name" "documents    4" "$(with data info other.parquet --model $MODEL --data-field answer)"
+has "  that is not there" "other.parquet has no column none, it has id" "$(with data info other.parquet --model $MODEL --data-field none)"
 has "one column where one is asked for" "pairs.parquet has no column text, it has id, prompt, completion, n3; field=NAME chooses one" \
     "$(with data prepare pairs.parquet none --model $MODEL)"
 { printf 'PAR1\ncolumns id text\ngroup\n'; for i in $(seq 3000); do printf '%d\tRow %d.\n' $i $i; done; } >many.parquet

@@ -2,6 +2,7 @@
 
 #include "model/base/err.h"
 #include "model/base/yaml_pairs.h"
+#include "train/data/pairs.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -61,9 +62,18 @@ static const struct setting table[] = {
 {.group = "data", .name = "document_separator", .type = SETTING_STRING, .offset = D(document_separator), .argument = "TEXT",
  .help = "text between documents; file: a document per file",
  .more = "\\n, \\t, \\r and \\\\ are understood: \\n\\n at empty lines"},
+{.group = "data", .name = "field", .also = "data_field|dataset_text_field|text_column|text_field", .type = SETTING_STRING, .offset = D(lines.field), .argument = "NAME",
+ .help = "field of JSON lines or column of Parquet: the text",
+ .more = "A line without it may be a pair of a prompt and a completion instead"},
+{.group = "data", .name = "prompt_template", .also = "data_prompt_template", .type = SETTING_STRING, .offset = D(lines.prompt_template), .argument = "TEXT",
+ .help = "what is read of a pair; fields in braces",
+ .more = "As \"Q: {question}\\nA:\". \\n, \\t, \\r and \\\\ are understood; braces around what is no name are text. Where a line has a field that this or completion_template names, it is a pair and must have a text in each; other lines are read by field. Where it names one field, the run's checkpoints ask in its form: their prattle.yaml has it as template"},
+{.group = "data", .name = "completion_template", .also = "data_completion_template", .type = SETTING_STRING, .offset = D(lines.completion_template), .argument = "TEXT",
+ .help = "what is learned of a pair; fields in braces",
+ .more = "As \" {answer}\": the space between prompt and completion belongs to the completion. Written as prompt_template; prompt_template= with nothing, and all fields here, learns a text of several fields"},
 {.group = "data", .name = "completion_only_loss", .type = SETTING_BOOL, .offset = D(completion_only_loss),
  .help = "of prompts and completions learn the latter alone",
- .more = "Of JSON lines with the fields prompt and completion, or a Parquet file with such columns: a line is one document of both, in windows like any other, and the loss counts the completion with its end. off: it counts both"},
+ .more = "Of JSON lines or Parquet rows with the fields prompt and completion, or those of the templates: a line is one document of both, in windows like any other, and the loss counts the completion with its end. off: it counts both"},
 {.group = "data", .name = "special", .type = SETTING_BOOL, .offset = D(special),
  .help = "read <|endoftext|> and the like in texts as tokens",
  .more = "All special tokens of the vocabulary, as the markers of a chat. off: as text, but for document_separator"},
@@ -355,6 +365,12 @@ static int check_value(const struct setting *row, const char *text)
 {
     struct mixture m;
     int rc = check_utf8(row, text);
+    if (rc == 0 && row == RUN_ROW(data.lines.field) && *text == '\0')
+        return err_set(ERR_RANGE, "field must be the name of a field");
+    if (rc == 0 && row == RUN_ROW(data.lines.completion_template))
+        return pairs_check(PAIRS_PROMPT, text);
+    if (rc == 0 && row == RUN_ROW(data.lines.prompt_template))
+        return pairs_check(text, PAIRS_COMPLETION);
     if (rc != 0 || row != RUN_ROW(data.data))
         return rc;
     rc = mixture_parse(&m, text);

@@ -43,7 +43,12 @@ int data_config_init(struct data_config *c)
     c->data = mem_strdup("");
     c->validation = mem_strdup("");
     c->document_separator = mem_strdup(END_OF_TEXT);
-    if (c->data != NULL && c->validation != NULL && c->document_separator != NULL)
+    c->lines.field = mem_strdup(TEXT_FIELD);
+    c->lines.prompt_template = mem_strdup(PAIRS_PROMPT);
+    c->lines.completion_template = mem_strdup(PAIRS_COMPLETION);
+    if (c->data != NULL && c->validation != NULL && c->document_separator != NULL &&
+        c->lines.field != NULL && c->lines.prompt_template != NULL &&
+        c->lines.completion_template != NULL)
         return 0;
     data_config_release(c);
     return ERR_NOMEM;
@@ -54,6 +59,9 @@ void data_config_release(struct data_config *c)
     mem_free(c->data);
     mem_free(c->validation);
     mem_free(c->document_separator);
+    mem_free(c->lines.field);
+    mem_free(c->lines.prompt_template);
+    mem_free(c->lines.completion_template);
     *c = (struct data_config){0};
 }
 
@@ -106,15 +114,21 @@ static int open_sources(struct data_files *f, const struct data_sources *s,
         [DATA_PICKLE] = TOKENS_PICKLE,     [DATA_NPY] = TOKENS_NPY};
     const token_id end = t == NULL ? TOKEN_NONE : tokenizer_eos(t);
     char *separator = words_undo_escapes(has_separator(c) ? c->document_separator : "");
-    int rc = separator == NULL ? ERR_NOMEM : 0;
+    struct pairs pairs;
+    const struct text_form form = {
+        .separator = separator, .field = c->lines.field, .pairs = &pairs, .special = c->special};
+    int rc = pairs_init(&pairs, c->lines.prompt_template, c->lines.completion_template);
+    if (rc == 0 && separator == NULL)
+        rc = ERR_NOMEM;
     for (size_t i = 0; i < s->n && rc == 0; f->n += rc == 0) {
         size_t texts = count_texts(s, i);
         if (texts > 0)
-            rc = text_cache_open(&f->list[f->n], &s->list[i], texts, separator, c->special, t, p);
+            rc = text_cache_open(&f->list[f->n], &s->list[i], texts, &form, t, p);
         else
             rc = token_file_open(&f->list[f->n], formats[s->list[i].kind], s->list[i].path, end, p);
         i += texts > 0 ? texts : 1;
     }
+    pairs_release(&pairs);
     mem_free(separator);
     return rc;
 }
@@ -360,6 +374,26 @@ static void note_separator(const struct data_config *c, const struct data_files 
                       file_show(shown, sizeof shown, c->document_separator));
 }
 
+/* As a separator that is never found. */
+static void note_pairs(const struct data_config *c, const struct data_files *f,
+                       const struct progress *p)
+{
+    const struct data_lines *l = &c->lines;
+    char shown[80];
+    bool texts = false, found = *l->prompt_template == '\0' ||
+                                (strcmp(l->prompt_template, PAIRS_PROMPT) == 0 &&
+                                 strcmp(l->completion_template, PAIRS_COMPLETION) == 0);
+    for (size_t i = 0; i < f->n; i++) {
+        texts |= f->list[i].n_texts > 0;
+        found |= f->list[i].prompts;
+    }
+    if (texts && !found)
+        progress_note(p,
+                      "prompt_template and completion_template name no field of the data, which is "
+                      "read as texts (field %s)",
+                      file_show(shown, sizeof shown, l->field));
+}
+
 int dataset_open(struct dataset *train, struct dataset *validation, const struct data_config *c,
                  const struct tokenizer *t, int n_vocab, const struct progress *p)
 {
@@ -382,6 +416,8 @@ int dataset_open(struct dataset *train, struct dataset *validation, const struct
     if (rc == 0)
         note_separator(c, train->files, p);
     if (rc == 0)
+        note_pairs(c, train->files, p);
+    if (rc == 0)
         rc = characters_note(train->files->list, train->files->n, t, p);
     if (rc == 0 && separate) {
         dataset_close(validation);
@@ -403,8 +439,8 @@ int dataset_open(struct dataset *train, struct dataset *validation, const struct
     return 0;
 }
 
-int dataset_open_whole(struct dataset *d, const char *paths, const struct tokenizer *t, int n_vocab,
-                       const struct progress *p)
+int dataset_open_whole(struct dataset *d, const char *paths, const struct data_lines *lines,
+                       const struct tokenizer *t, int n_vocab, const struct progress *p)
 {
     struct data_config c;
     struct dataset none = {0};
@@ -415,6 +451,7 @@ int dataset_open_whole(struct dataset *d, const char *paths, const struct tokeni
     data.data = (char *)paths;
     data.validation_fraction = 0;
     data.whole = true;
+    data.lines = *lines;
     rc = dataset_open(d, &none, &data, t, n_vocab, p);
     dataset_close(&none);
     data_config_release(&c);

@@ -8,6 +8,7 @@
 #include "model/base/progress.h"
 #include "model/tokenizer/tokenizer.h"
 #include "train/data/mixture.h"
+#include "train/data/pairs.h"
 #include "train/data/token_file.h"
 
 struct data_config {
@@ -19,6 +20,7 @@ struct data_config {
     char *validation;           /* the same, for validation; "": validation_fraction of data */
     double validation_fraction; /* of the documents, spread evenly; 0: none is held out */
     char *document_separator;   /* between documents of a text file; "" or "file": each is one */
+    struct data_lines lines;    /* JSON lines and Parquet (pairs.h) */
     bool completion_only_loss;  /* the loss does not count prompts */
     bool special;               /* special tokens in texts are read as such, else as text */
     int stride;                 /* tokens from one window to the next; 0: the window */
@@ -28,8 +30,8 @@ struct data_config {
     uint64_t seed; /* of both and of generated tokens; validation generates with seed + 1 */
     int64_t generated_tokens;
 };
-/* No data, 5 % held out, separator "<|endoftext|>", shuffled, without the loss of prompts. Texts
- * are owned by the struct. ERR_NOMEM. */
+/* No data, 5 % held out, separator "<|endoftext|>", field "text", shuffled, without the loss of
+ * prompts. Texts are owned by the struct. ERR_NOMEM. */
 int data_config_init(struct data_config *c);
 void data_config_release(struct data_config *c);
 
@@ -77,8 +79,8 @@ int dataset_open(struct dataset *train, struct dataset *validation, const struct
                  const struct tokenizer *t, int n_vocab, const struct progress *p);
 /* All that `paths` names (data_config.data) in its order, to look at: nothing is held out, and
  * every id is read. */
-int dataset_open_whole(struct dataset *d, const char *paths, const struct tokenizer *t, int n_vocab,
-                       const struct progress *p);
+int dataset_open_whole(struct dataset *d, const char *paths, const struct data_lines *lines,
+                       const struct tokenizer *t, int n_vocab, const struct progress *p);
 void dataset_close(struct dataset *d);
 
 /* Read ids first .. first + n - 1 of the stream into out [n]; any thread may call this. ERR_RANGE,

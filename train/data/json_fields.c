@@ -73,8 +73,9 @@ static const char *find_chat(const json_t *value, const char *const *names, cons
     return NULL;
 }
 
-/* The command that makes a prompt and a completion of what TRL's and others' data sets have; false:
- * these are none. A completion begins with a space, as a word behind a prompt does. */
+/* The settings, or of chats the command, that make a prompt and a completion of what TRL's and
+ * others' data sets have; false: these are none. A completion begins with a space, as a word behind
+ * a prompt does. */
 static bool advise_pair(char out[ADVICE], const json_t *value)
 {
     static const char *const prompts[] = {"prompt", "instruction", "question",
@@ -92,10 +93,14 @@ static bool advise_pair(char out[ADVICE], const json_t *value)
     if (prompt != NULL && completion != NULL) {
         const bool both =
             strcmp(prompt, "instruction") == 0 && json_is_string(json_object_get(value, "input"));
-        snprintf(from, sizeof from, both ? "(.%s + \"\\n\" + .input | rtrimstr(\"\\n\"))" : ".%s",
-                 prompt);
-        snprintf(to, sizeof to, ".%s", completion);
-    } else if (reply != NULL && find_chat(value, prompts, "content") != NULL) {
+        snprintf(
+            out, ADVICE,
+            "; settings data_prompt_template=\"{%s}%s\" data_completion_template=\" {%s}\" make prompts "
+            "and completions",
+            prompt, both ? "\\n{input}" : "", completion);
+        return true;
+    }
+    if (reply != NULL && find_chat(value, prompts, "content") != NULL) {
         snprintf(from, sizeof from, ".prompt[-1].content");
         snprintf(to, sizeof to, ".completion[0].content");
     } else if (chat != NULL) {
@@ -149,9 +154,23 @@ int json_fields_refuse(const json_t *value, const char *field, bool pairs)
     else if (is_pair)
         snprintf(advice, sizeof advice,
                  "; training and evaluations read such prompts and completions as they are");
+    else if (pairs && n_texts > 0)
+        snprintf(advice, sizeof advice, "; the setting data_field=NAME takes one");
     else if (n_texts > 0)
         snprintf(advice, sizeof advice, "; `:data prepare FILE NEW.jsonl field=NAME` takes one");
     const bool alone = wrong != NULL && json_object_size(value) == 1;
     return err_set(ERR_FORMAT, "expected an object whose field %s is a string%s%s%s",
                    file_quote(field), is, alone ? "" : fields, alone ? "" : advice);
+}
+
+int json_fields_refuse_named(const json_t *value, const char *field, const char *setting)
+{
+    char fields[FIELDS];
+    const json_t *wrong = json_object_get(value, field);
+    if (wrong != NULL)
+        return err_set(ERR_FORMAT, "expected a field %s that is a string, not %s; %s names it",
+                       file_quote(field), kind_of_value(wrong), setting);
+    name_fields(fields, value);
+    return err_set(ERR_FORMAT, "there is no field %s, which %s names%s%s", file_quote(field),
+                   setting, *fields == '\0' ? "" : ";", *fields == '\0' ? "" : fields + 1);
 }

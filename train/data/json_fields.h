@@ -12,5 +12,7 @@
  * and completion would do too.
  */
 int json_fields_refuse(const json_t *value, const char *field, bool pairs);
+/* ERR_FORMAT: the object has no text of this name, which the setting's template has. */
+int json_fields_refuse_named(const json_t *value, const char *field, const char *setting);
 
 #endif

@@ -7,6 +7,7 @@
 #include "model/base/err.h"
 #include "model/base/file.h"
 #include "model/base/mem.h"
+#include "train/data/pairs.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
@@ -86,12 +87,10 @@ struct column {
     char *(*text)(void *array, int64_t i);
 };
 
-enum { COLUMNS = 2 };
-
 struct parquet {
     void *reader, *table; /* the table is of the row group in progress */
     char *name;           /* of the file, for messages; owned */
-    struct column columns[COLUMNS];
+    struct column columns[PAIRS_FIELDS];
     int n_columns;
     int group, n_groups;
 };
@@ -177,49 +176,69 @@ static int find_index(void *schema, const char *column, struct buf *all)
     return found;
 }
 
-/* All of the columns, or -1. all: as find_index. */
-static int find_columns(struct parquet *q, struct buf *all)
+/* The place of each column. *missing: the first that is not there, or NULL; all: as find_index. */
+static int find_columns(struct parquet *q, const char **missing, bool *any, struct buf *all)
 {
     struct glib_error *e = NULL;
+    *missing = NULL;
+    *any = false;
     for (int i = 0; i < q->n_columns; i++) {
         void *schema = calls.gparquet_arrow_file_reader_get_schema(q->reader, &e);
+        struct column *c = &q->columns[i];
         if (schema == NULL)
             return refuse_file(q, e);
-        q->columns[i].index = find_index(schema, q->columns[i].name, all);
-        if (q->columns[i].index < 0)
-            return ERR_MISSING;
+        c->index = find_index(schema, c->name, i == 0 ? all : NULL);
+        *any |= c->index >= 0;
+        if (c->index < 0 && *missing == NULL)
+            *missing = c->name;
     }
     return 0;
 }
 
-/* The column, or where there is none the prompts and completions. */
-static int choose_columns(struct parquet *q, const char *column, bool pairs)
+static void name_columns(struct parquet *q, const char *column, const struct pairs *pairs)
+{
+    q->n_columns = pairs == NULL ? 1 : pairs->n_fields;
+    for (int i = 0; i < q->n_columns; i++)
+        q->columns[i].name = pairs == NULL ? column : pairs->fields[i];
+}
+
+static int refuse_columns(const struct parquet *q, const char *missing, const struct buf *all,
+                          const struct pairs *pairs)
+{
+    char shown[NAME_BYTES], wanted[NAME_BYTES], there[2 * NAME_BYTES];
+    return err_set(
+        ERR_MISSING, "%s has no column %s, it has %s; %s", file_show(shown, sizeof shown, q->name),
+        file_show(wanted, sizeof wanted, missing), file_show(there, sizeof there, buf_text(all)),
+        pairs == NULL  ? "field=NAME chooses one"
+        : pairs->given ? "prompt_template and completion_template name the columns of "
+                         "prompts and completions"
+                       : "the settings data_field, or data_prompt_template and "
+                         "data_completion_template, name others");
+}
+
+/* The column or those of the pairs, whichever come first. */
+static int choose_columns(struct parquet *q, const char *column, const struct pairs *pairs)
 {
     struct buf all = {0};
-    char shown[NAME_BYTES], wanted[NAME_BYTES], there[2 * NAME_BYTES];
-    q->columns[0].name = column;
-    q->n_columns = 1;
-    int rc = find_columns(q, &all);
-    if (rc == ERR_MISSING && pairs) {
-        q->columns[0].name = "prompt";
-        q->columns[1].name = "completion";
-        q->n_columns = COLUMNS;
-        rc = find_columns(q, NULL);
+    const char *missing, *first;
+    bool any;
+    const bool given = pairs != NULL && pairs->given;
+    name_columns(q, column, given ? pairs : NULL);
+    int rc = find_columns(q, &missing, &any, &all);
+    first = missing;
+    /* Of given pairs a part is no text. */
+    if (rc == 0 && missing != NULL && pairs != NULL && !(given && any)) {
+        name_columns(q, column, given ? NULL : pairs);
+        rc = find_columns(q, &missing, &any, NULL);
     }
-    if (rc == ERR_MISSING)
-        rc = err_set(ERR_MISSING, "%s has no column %s, it has %s; %s",
-                     file_show(shown, sizeof shown, q->name),
-                     file_show(wanted, sizeof wanted, column),
-                     file_show(there, sizeof there, buf_text(&all)),
-                     pairs ? "`:data prepare FILE NEW.jsonl field=NAME` takes one, and two are "
-                             "taken where they are prompt and completion"
-                           : "field=NAME chooses one");
+    if (rc == 0 && missing != NULL)
+        rc = refuse_columns(q, first, &all, pairs);
     buf_release(&all);
     return rc;
 }
 
 int parquet_open(struct parquet **out, const char *path, const char *name, const char *column,
-                 bool pairs)
+                 const struct pairs *pairs)
 {
     struct glib_error *e = NULL;
     int rc = parquet_load();
@@ -244,7 +263,7 @@ int parquet_open(struct parquet **out, const char *path, const char *name, const
 
 static void drop_group(struct parquet *q)
 {
-    for (int i = 0; i < COLUMNS; i++) {
+    for (int i = 0; i < q->n_columns; i++) {
         drop_object(&q->columns[i].array);
         drop_object(&q->columns[i].chunks);
     }
@@ -285,7 +304,7 @@ static bool find_chunks(struct parquet *q)
 static int open_group(struct parquet *q)
 {
     struct glib_error *e = NULL;
-    int wanted[COLUMNS];
+    int wanted[PAIRS_FIELDS];
     for (int i = 0; i < q->n_columns; i++)
         wanted[i] = q->columns[i].index;
     drop_group(q);

@@ -1,7 +1,7 @@
 /*
  * A set is three files, and whole only with the third, which is written last:
  *
- *   texts, separator, special, tokenizer --SHA-256--> KEY
+ *   texts, their form, tokenizer --SHA-256--> KEY
  *   KEY.bin, KEY.idx      the ids (token_writer.h)
  *   KEY.sha256            the checksum of these two
  *
@@ -12,7 +12,7 @@
  *
  * One process encodes: it has KEY.lock. Others that want the set wait for that, and look again.
  *
- * Of an object with prompt and completion, the prompt is the first sequence of its document, and
+ * Of a pair of prompt and completion, the prompt is the first sequence of its document, and
  * what follows the second.
  *
  * Encoding goes round by round: chunks are read by one thread, encoded by the team, and written by
@@ -48,8 +48,7 @@ static const char CHECKING[] = "checking the encoded text";
 struct texts {
     const struct data_source *list; /* [n], borrowed, as are these three */
     size_t n;
-    const char *separator;
-    bool special;
+    const struct text_form *form;
     const struct tokenizer *tokenizer;
     const struct progress *progress;
     uint64_t total;   /* bytes */
@@ -89,6 +88,27 @@ static int count_bytes(uint64_t *total, const struct data_source *list, size_t n
     return rc;
 }
 
+/* What is not said of lines leaves the keys of older sets as they are, and so it is without lines.
+ */
+static void hash_lines(struct sha256 *h, const struct texts *t)
+{
+    const struct pairs *p = t->form->pairs;
+    size_t i = 0;
+    while (i < t->n && t->list[i].kind != DATA_JSON_LINES && !t->list[i].packed)
+        i++;
+    if (i == t->n)
+        return;
+    if (strcmp(t->form->field, TEXT_FIELD) != 0) {
+        tokenizer_hash_text(h, "field");
+        tokenizer_hash_text(h, t->form->field);
+    }
+    if (p->given) {
+        tokenizer_hash_text(h, "templates");
+        tokenizer_hash_text(h, p->prompt);
+        tokenizer_hash_text(h, p->completion);
+    }
+}
+
 static int make_key(char key[SHA256_HEX], struct texts *t)
 {
     struct sha256 h;
@@ -99,10 +119,11 @@ static int make_key(char key[SHA256_HEX], struct texts *t)
     if (rc != 0)
         return rc;
     tokenizer_hash_text(&h, "prattle text cache 1");
-    tokenizer_hash_text(&h, t->separator);
+    tokenizer_hash_text(&h, t->form->separator);
     tokenizer_hash(&h, t->tokenizer);
-    if (t->special)
+    if (t->form->special)
         tokenizer_hash_text(&h, "special");
+    hash_lines(&h, t);
     if (tokenizer_file(t->tokenizer, &n_file) != NULL)
         tokenizer_hash_text(&h, "parts"); /* sets without it may have spaces that are not joined */
     for (size_t i = 0; i < t->n && rc == 0; i++)
@@ -222,12 +243,12 @@ static void encode_chunk(struct encoder *e, struct chunk *s, int thread)
     const struct texts *t = e->texts;
     const token_id end = tokenizer_eos(t->tokenizer);
     s->ids.n = 0;
-    s->rc =
-        tokenizer_encode_much(t->tokenizer, &e->words[thread], &s->ids, buf_text(&s->text),
-                              s->text.n, s->flags | (t->special ? ENCODE_SPECIAL : ENCODE_TEXT));
+    s->rc = tokenizer_encode_much(t->tokenizer, &e->words[thread], &s->ids, buf_text(&s->text),
+                                  s->text.n,
+                                  s->flags | (t->form->special ? ENCODE_SPECIAL : ENCODE_TEXT));
     if (s->rc != 0)
         snprintf(s->sentence, sizeof s->sentence, "%s", err_text());
-    else if (t->special && s->ends && s->ids.n > 0 && s->ids.data[s->ids.n - 1] == end)
+    else if (t->form->special && s->ends && s->ids.n > 0 && s->ids.data[s->ids.n - 1] == end)
         s->ids.n--;
 }
 
@@ -333,9 +354,10 @@ static int encode_texts(char sum[SHA256_HEX], const char *prefix, const struct t
     e.n_chunks = SLOTS_PER_THREAD * n_threads;
     e.words = mem_array((size_t)n_threads, sizeof *e.words);
     e.chunks = mem_array((size_t)e.n_chunks, sizeof *e.chunks);
-    text_reader_init(&e.reader, t->list, t->n, t->separator);
-    e.reader.special = t->special ? t->tokenizer : NULL;
-    e.reader.pairs = true;
+    text_reader_init(&e.reader, t->list, t->n, t->form->separator);
+    e.reader.special = t->form->special ? t->tokenizer : NULL;
+    e.reader.field = t->form->field;
+    e.reader.pairs = t->form->pairs;
     int rc = e.chunks == NULL || e.words == NULL ? ERR_NOMEM : 0;
     if (rc == 0 && (rc = token_writer_open(&e.writer, prefix, tokenizer_size(t->tokenizer))) == 0 &&
         (rc = encode_rounds(&e)) == 0)
@@ -393,16 +415,11 @@ static int open_set(struct token_file *out, const char *prefix, const struct tex
 }
 
 int text_cache_open(struct token_file *out, const struct data_source *list, size_t n,
-                    const char *separator, bool special, const struct tokenizer *t,
+                    const struct text_form *form, const struct tokenizer *t,
                     const struct progress *p)
 {
     char key[SHA256_HEX], *prefix = NULL;
-    struct texts texts = {.list = list,
-                          .n = n,
-                          .separator = separator,
-                          .special = special,
-                          .tokenizer = t,
-                          .progress = p};
+    struct texts texts = {.list = list, .n = n, .form = form, .tokenizer = t, .progress = p};
     if (t == NULL)
         return err_set(ERR_MISSING, "cannot encode the texts: the model has no tokenizer; put its "
                                     "tokenizer.json, or vocab.json and merges.txt, beside its "

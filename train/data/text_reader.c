@@ -35,7 +35,7 @@ void text_reader_init(struct text_reader *r, const struct data_source *list, siz
     *r = (struct text_reader){.list = list,
                               .n = n,
                               .separator = separator,
-                              .field = "text",
+                              .field = TEXT_FIELD,
                               .line_max = TEXT_LINE_MAX,
                               .stream = {.file.fd = -1}};
 }
@@ -336,44 +336,54 @@ static int refuse_json(const struct text_reader *r, const json_t *value, const c
                        list ? "'.[]'" : ".");
     if (value == NULL)
         return err_last();
-    return json_fields_refuse(value, r->field, r->pairs);
+    return r->pairs != NULL && r->pairs->given && json_is_object(value)
+               ? pairs_refuse(r->pairs, value)
+               : json_fields_refuse(value, r->field, r->pairs != NULL);
 }
 
-/* Of an object without the field: its prompt goes to out, its completion is kept. *text: what is
- * to be added to out. */
-static int keep_completion(struct text_reader *r, const json_t **text, const json_t *value)
+/* The prompt goes to out, the completion is kept; without a prompt it goes there itself. */
+static int add_pair(struct text_reader *r, struct buf *out, const json_t *value)
 {
-    const json_t *prompt = json_object_get(value, "prompt"),
-                 *completion = json_object_get(value, "completion");
-    const bool pair = r->pairs && json_is_string(prompt) && json_is_string(completion);
-    if (!pair)
-        return ERR_FORMAT;
-    *text = json_string_length(prompt) > 0 ? prompt : completion;
-    if (*text == completion)
-        return 0;
     r->record.n = r->given = 0;
-    r->prompt = true;
-    return buf_add(&r->record, json_string_value(completion), json_string_length(completion));
+    int rc = pairs_fill(r->pairs, out, &r->record, value);
+    r->prompt = rc == 0 && out->n > 0;
+    if (r->prompt)
+        return 0;
+    if (rc == 0)
+        rc = buf_add(out, r->record.data, r->record.n);
+    r->record.n = 0;
+    return rc;
+}
+
+/* ERR_FORMAT, without a sentence: the object has neither a text nor a pair. */
+static int add_object(struct text_reader *r, struct buf *out, const json_t *value)
+{
+    const struct pairs *p = r->pairs;
+    const json_t *text = json_object_get(value, r->field);
+    const bool pair = p != NULL && (p->given ? pairs_has_any(p, value) : !json_is_string(text));
+    if (pair)
+        return pairs_has_all(p, value) ? add_pair(r, out, value) : ERR_FORMAT;
+    return json_is_string(text) ? buf_add(out, json_string_value(text), json_string_length(text))
+                                : ERR_FORMAT;
 }
 
 static int add_json_text(struct text_reader *r, struct buf *out, const char *line, size_t n)
 {
     json_t *value = NULL;
-    const json_t *text = NULL;
-    bool got, replaced;
-    int rc = json_line_text(out, &got, line, n, r->field);
+    bool got = false, replaced;
+    int rc = 0;
+    if (r->pairs == NULL || !r->pairs->given)
+        rc = json_line_text(out, &got, line, n, r->field);
     if (rc != 0 || got)
         return rc;
     rc = json_read_any_line(&value, line, n, &replaced);
-    if (rc == 0 && !json_is_string(text = json_object_get(value, r->field)))
-        rc = keep_completion(r, &text, value);
+    if (rc == 0)
+        rc = add_object(r, out, value);
     if (rc == ERR_FORMAT)
         rc = refuse_json(r, value, line, n);
     if (rc == 0 && replaced && r->n_replaced++ == 0)
         snprintf(r->replaced, sizeof r->replaced, "%s line %" PRIu64, r->stream.name, r->line);
-    if (rc == 0)
-        rc = buf_add(out, json_string_value(text), json_string_length(text));
-    else
+    if (rc != 0)
         rc = err_wrap("%s line %" PRIu64, r->stream.name, r->line);
     json_decref(value);
     return rc;

@@ -11,6 +11,7 @@
  * Latin-1 or with damage, is refused; but its last character may be cut off, as by head -c.
  */
 #include "model/tokenizer/tokenizer.h"
+#include "train/data/pairs.h"
 #include "train/data/text_stream.h"
 #include "train/data/utf16.h"
 
@@ -37,9 +38,9 @@ struct text_reader {
     size_t n, at;                   /* at: the file in progress */
     const char *separator;          /* borrowed; "" cuts no file */
     const char *field;              /* of JSON's objects; borrowed */
-    /* An object that has the texts prompt and completion instead is a document as well: a chunk of
-     * the prompt, then those of the completion. */
-    bool pairs;
+    /* An object that is one of these is a document as well: a chunk of the prompt, then those of
+     * the completion. NULL: there are none. Borrowed. */
+    const struct pairs *pairs;
     /* Its special tokens are read as such: no chunk ends in one, or with one. NULL: they are text.
      * Borrowed. */
     const struct tokenizer *special;
@@ -69,7 +70,7 @@ struct text_reader {
     uint64_t n_replaced;      /* JSON lines with a surrogate whose other half is not there */
     char replaced[TEXT_NAME + 32]; /* which was the first */
 };
-/* The field is "text". */
+/* The field is TEXT_FIELD. */
 void text_reader_init(struct text_reader *r, const struct data_source *list, size_t n,
                       const char *separator);
 void text_reader_release(struct text_reader *r);

@@ -193,7 +193,7 @@ static void close_layer(struct text_stream *s)
 }
 
 int text_stream_open(struct text_stream *s, const struct data_source *source, const char *column,
-                     bool pairs)
+                     const struct pairs *pairs)
 {
     char shown[NAME_BYTES];
     *s = (struct text_stream){.source = source,

@@ -21,6 +21,7 @@
 #include "train/data/source.h"
 
 struct archive;
+struct pairs;
 struct parquet;
 
 #define UNPACKED_TIMES ((uint64_t)200)
@@ -53,14 +54,14 @@ struct text_stream {
     size_t n_head, given;                  /* given: by text_stream_read */
     uint64_t read;                         /* bytes of the file so far */
     uint64_t unpacked[TEXT_LAYERS];        /* bytes that were made of them, by depth */
-    bool rows;               /* the text is the rows of a Parquet file, as JSON lines */
-    const char *column;      /* of it; borrowed */
-    bool pairs;              /* without that one, prompt and completion */
-    struct parquet *parquet; /* NULL: it is not open yet; owned */
-    struct buf lines;        /* of it, those not given yet from `given` on */
-    uint64_t bytes;          /* of the text in progress as its archive says, 0: it does not */
-    int failed;              /* error of reading the file, for text_stream_read; 0: none */
-    int texts;               /* begun so far */
+    bool rows;                 /* the text is the rows of a Parquet file, as JSON lines */
+    const char *column;        /* of it; borrowed */
+    const struct pairs *pairs; /* of it, or NULL; borrowed */
+    struct parquet *parquet;   /* NULL: it is not open yet; owned */
+    struct buf lines;          /* of it, those not given yet from `given` on */
+    uint64_t bytes;            /* of the text in progress as its archive says, 0: it does not */
+    int failed;                /* error of reading the file, for text_stream_read; 0: none */
+    int texts;                 /* begun so far */
     enum data_kind kind;  /* of the text in progress: DATA_TEXT or DATA_JSON_LINES, of tokens where
                              its name says so: DATA_TFRECORD, DATA_PICKLE, DATA_NPY, or DATA_MEGATRON
                              for all .bin and .idx */
@@ -69,7 +70,7 @@ struct text_stream {
 /* s stays where it is until it is closed. On failure it is closed. column, pairs: of a
  * Parquet file, as parquet_open; borrowed. */
 int text_stream_open(struct text_stream *s, const struct data_source *source, const char *column,
-                     bool pairs);
+                     const struct pairs *pairs);
 void text_stream_close(struct text_stream *s);
 /* Go to the next text; *got is false if there are no more. ERR_FORMAT names a text that is damaged,
  * encrypted, truncated or not a text. */

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#define LINES " data_field data_prompt_template data_completion_template"
 #define WIKITEXT                                                                                   \
     "wikitext/wiki.test.raw|wikitext-103-raw/wiki.test.raw|wikitext-2-raw/wiki.test.raw|"          \
     "wiki.test.raw"
@@ -31,7 +32,7 @@ static const struct eval table[] = {
 {.name = "ptb", .argument = "FILE", .options = "limit like json", .settings = "seq_length overlap detokenize special", .run = eval_ptb,
  .help = "word-level perplexity on a Penn Treebank text",
  .reads = "plain text\ta sentence a line, its words split by spaces"},
-{.name = "text", .argument = "FILE|DIR", .options = "limit json", .settings = "seq_length last_n special", .run = eval_text,
+{.name = "text", .argument = "FILE|DIR", .options = "limit json", .settings = "seq_length last_n special" LINES, .run = eval_text,
  .help = "loss, loss per byte and accuracy on any text",
  .reads = "plain text\tdocuments end at <|endoftext|> or with the file\n"
           "JSON lines\tone document a line\n"
@@ -45,7 +46,7 @@ static const struct eval table[] = {
           "  endings\tlist of 2 or more endings; also choices\n"
           "  label\tthe right ending: its number from 0 or its text; also answer or gold\n"
           "  activity_label\tof HellaSwag, whose text is prepared as in lm-eval"},
-{.name = "kl", .argument = "MODEL [FILE]", .options = "limit other_dtype other_cache_dtype json", .settings = "seq_length overlap special", .run = eval_kl, .needs_other = true,
+{.name = "kl", .argument = "MODEL [FILE]", .options = "limit other_dtype other_cache_dtype json", .settings = "seq_length overlap special" LINES, .run = eval_kl, .needs_other = true,
  .help = "KL divergence and perplexity ratio to MODEL on a text",
  .reads = "the same\tas text",
  .file = WIKITEXT, .published = "wikitext", .where = WIKITEXT_FROM},
@@ -201,6 +202,7 @@ int eval_run(const struct eval *e, struct engine *engine, struct engine *other,
     rc = eval_agree(&ev, rc);
     result->config = ev.config;
     result->config.data_dir = NULL;
+    result->config.lines = (struct data_lines){0};
     if (rc != 0)
         eval_result_release(result);
     return rc;

@@ -7,7 +7,7 @@
 
 void eval_config_init(struct eval_config *c)
 {
-    *c = (struct eval_config){.detokenize = true};
+    *c = (struct eval_config){.detokenize = true, .lines = DATA_LINES};
 }
 
 void eval_result_release(struct eval_result *r)

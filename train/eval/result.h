@@ -4,6 +4,7 @@
  * The settings of an evaluation and its result: figures with standard errors, and counts.
  */
 #include "kvcache/engine.h"
+#include "train/data/pairs.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,6 +17,7 @@ struct eval_config {
     int64_t limit;   /* windows or passages at most; 0: all */
     bool detokenize; /* wikitext, ptb: undo the word splitting first */
     bool special;    /* text, kl, wikitext, ptb: special tokens in the text are read as such */
+    struct data_lines lines; /* text, kl: what of lines is the text; borrowed */
     bool strict;     /* lambada: the whole last word */
     int like;        /* enum eval_like: sets seq_length and overlap that were not given */
     bool by_ranks;   /* by all ranks of the world, each a part; rank 0 has the result */

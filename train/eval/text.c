@@ -19,6 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { LINES_BYTES = 64 };
+
 int eval_open_text(struct dataset *d, const struct evaluation *ev)
 {
     struct data_config c;
@@ -27,13 +29,15 @@ int eval_open_text(struct dataset *d, const struct evaluation *ev)
     int rc = data_config_init(&c);
     if (rc != 0)
         return rc;
-    mem_free(c.data);
-    c.validation_fraction = 0;
-    c.special = ev->config.special;
-    rc = (c.data = data_list_path(ev->path)) == NULL ? ERR_NOMEM : 0;
+    struct data_config data = c; /* borrows its texts */
+    data.validation_fraction = 0;
+    data.special = ev->config.special;
+    data.lines = ev->config.lines;
+    rc = (data.data = data_list_path(ev->path)) == NULL ? ERR_NOMEM : 0;
     if (rc == 0)
-        rc = dataset_open(d, &none, &c, m->tokenizer, m->config.n_vocab, ev->progress);
+        rc = dataset_open(d, &none, &data, m->tokenizer, m->config.n_vocab, ev->progress);
     dataset_close(&none);
+    mem_free(data.data);
     data_config_release(&c);
     return rc;
 }
@@ -73,6 +77,20 @@ static struct windows choose_windows(const struct dataset *d, const struct eval_
     return w;
 }
 
+/* How lines are read where it is not as usual. */
+static void describe_lines(char out[LINES_BYTES], const struct data_lines *l)
+{
+    char shown[40];
+    const struct data_lines usual = DATA_LINES;
+    const bool templates = strcmp(l->prompt_template, usual.prompt_template) != 0 ||
+                           strcmp(l->completion_template, usual.completion_template) != 0;
+    *out = '\0';
+    if (templates)
+        snprintf(out, LINES_BYTES, ", prompts and completions by templates");
+    else if (strcmp(l->field, usual.field) != 0)
+        snprintf(out, LINES_BYTES, ", of the field %s", file_show(shown, sizeof shown, l->field));
+}
+
 int eval_dataset(struct evaluation *ev, const struct dataset *d)
 {
     struct eval_result *r = ev->result;
@@ -81,7 +99,7 @@ int eval_dataset(struct evaluation *ev, const struct dataset *d)
     token_id *ids = NULL;
     bool *omitted = NULL;
     size_t n = 0;
-    char shown[256];
+    char shown[256], lines[LINES_BYTES];
     if (d->n_tokens < 2)
         return err_set(ERR_RANGE, "%s has %llu token%s; two are needed, one to predict the other",
                        file_show(shown, sizeof shown, ev->path), (unsigned long long)d->n_tokens,
@@ -98,12 +116,13 @@ int eval_dataset(struct evaluation *ev, const struct dataset *d)
                                   .tokenizer = ev->engine->model->tokenizer,
                                   .omitted = omitted,
                                   .ids = ids};
+        describe_lines(lines, &ev->config.lines);
         snprintf(r->definition, sizeof r->definition,
                  "windows of %d, stride %d, the last %d target%s of each, over %llu tokens in %llu "
-                 "document%s%s%s",
+                 "document%s%s%s%s",
                  w.length, w.step, w.step, w.step == 1 ? "" : "s", (unsigned long long)d->n_tokens,
                  (unsigned long long)d->n_documents, d->n_documents == 1 ? "" : "s",
-                 omitted == NULL ? "" : ", of which the completions alone count",
+                 omitted == NULL ? "" : ", of which the completions alone count", lines,
                  eval_special_words(ev));
         rc = eval_score(ev, list, n, token_sums_take, &sums);
         if (rc == 0 && omitted != NULL)

@@ -229,9 +229,9 @@ static int check_texts(struct check_report *r, const struct dataset *d, const ch
     return rc;
 }
 
-int check_run(struct check_report *r, const char *path, const char *texts,
-              const struct prepare_config *as, const struct tokenizer *t, int n_vocab,
-              const struct progress *p)
+int check_run(struct check_report *r, const char *path, const struct data_lines *lines,
+              const char *texts, const struct prepare_config *as, const struct tokenizer *t,
+              int n_vocab, const struct progress *p)
 {
     struct dataset d = {0};
     char *folder = file_expand(path);
@@ -241,7 +241,7 @@ int check_run(struct check_report *r, const char *path, const char *texts,
         rc = check_lists(r, folder);
     char *escaped = rc == 0 ? data_list_path(path) : NULL;
     if (rc == 0)
-        rc = escaped == NULL ? ERR_NOMEM : dataset_open_whole(&d, escaped, t, n_vocab, p);
+        rc = escaped == NULL ? ERR_NOMEM : dataset_open_whole(&d, escaped, lines, t, n_vocab, p);
     if (rc == 0 && (rc = check_ids(r, &d, p)) == 0)
         rc = check_indexes(r, escaped, p);
     r->documents = d.n_documents;

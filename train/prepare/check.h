@@ -6,6 +6,7 @@
  */
 #include "model/base/progress.h"
 #include "model/tokenizer/tokenizer.h"
+#include "train/data/pairs.h"
 #include "train/prepare/check_files.h"
 #include "train/prepare/prepare_config.h"
 
@@ -19,8 +20,8 @@
  *          index is not that of its records, a document is not its text. ERR_RANGE: an id is not
  *          of the vocabulary. ERR_FORMAT, ERR_MISSING, ERR_IO, ERR_INTERRUPTED.
  */
-int check_run(struct check_report *r, const char *path, const char *texts,
-              const struct prepare_config *as, const struct tokenizer *t, int n_vocab,
-              const struct progress *p);
+int check_run(struct check_report *r, const char *path, const struct data_lines *lines,
+              const char *texts, const struct prepare_config *as, const struct tokenizer *t,
+              int n_vocab, const struct progress *p);
 
 #endif

@@ -51,7 +51,7 @@ int token_documents_open(struct token_documents *d, const char *in, const struct
     *d = (struct token_documents){.end = TOKEN_NONE, .work = work, .progress = p};
     int rc = check_sources(in);
     if (rc == 0)
-        rc = dataset_open_whole(&d->data, in, tok, tok == NULL ? 0 : tokenizer_size(tok), p);
+        rc = dataset_open_whole(&d->data, in, &DATA_LINES, tok, tok == NULL ? 0 : tokenizer_size(tok), p);
     if (rc == 0) {
         dataset_summary(&d->data, &d->summary);
         rc = find_end(d, tok);

@@ -1,12 +1,16 @@
 #include "train/run/change.h"
 
 #include "model/base/err.h"
+#include "model/base/file_show.h"
 #include "train/run/check.h"
 #include "train/run/inside.h"
 #include "train/run/take_step.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+enum { VALUE_BYTES = 128 };
 
 /* Both values as text, and whether they are the same. */
 static int compare_row(bool *same, const struct setting *row, const struct run_config *was,
@@ -20,12 +24,25 @@ static int compare_row(bool *same, const struct setting *row, const struct run_c
     return rc;
 }
 
+/* A space at an end, or a new line, is seen. */
+static const char *show_value(char out[VALUE_BYTES], const struct buf *value)
+{
+    const char *text = buf_text(value);
+    if (value->n == 0)
+        return "empty";
+    if (*text != ' ' && text[value->n - 1] != ' ' && strchr(text, '\n') == NULL)
+        return text;
+    snprintf(out, VALUE_BYTES, "\"%s\"", file_quote(text));
+    return out;
+}
+
 /* ERR_MISMATCH names the first row that differs and whose change waits for more than `from`. */
 static int check_rows(const struct run_config *was, const struct run_config *is,
                       enum run_holds_from from, const char *advice)
 {
     const struct setting *row;
     struct buf a = {0}, b = {0};
+    char shown[2][VALUE_BYTES];
     int rc = 0;
     for (int i = 0; rc == 0 && (row = settings_table_at(&run_table, i)) != NULL; i++) {
         bool same;
@@ -36,8 +53,8 @@ static int check_rows(const struct run_config *was, const struct run_config *is,
             continue;
         if ((rc = compare_row(&same, row, was, is, &a, &b)) == 0 && !same)
             rc = err_set(ERR_MISMATCH, "%s.%s was %s in this run and cannot become %s; %s",
-                         row->group, row->name, a.n > 0 ? buf_text(&a) : "empty",
-                         b.n > 0 ? buf_text(&b) : "empty", advice);
+                         row->group, row->name, show_value(shown[0], &a), show_value(shown[1], &b),
+                         advice);
     }
     buf_release(&a);
     buf_release(&b);

@@ -52,6 +52,7 @@ static int measure_named(struct run *r, struct engine *e, const struct progress 
     eval_config_init(&c);
     c.limit = l->eval_windows;
     c.special = r->config.data.special;
+    c.lines = r->config.data.lines;
     c.data_dir = r->config.data_dir;
     int rc = eval_run(eval_find(l->eval), e, NULL, &c, *l->eval_file == '\0' ? NULL : l->eval_file,
                       &result, p);

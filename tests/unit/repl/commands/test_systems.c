@@ -184,7 +184,7 @@ static void every_setting_is_accounted_for(void **state)
 {
     (void)state;
     static const char own[] =
-        " data.document_separator data.special data.completion_only_loss data.generated_tokens "
+        " data.document_separator data.special data.generated_tokens "
         "training.budget_hours training.embd_pdrop training.resid_pdrop "
         "training.max_bad_steps training.spike_z execution.matrices execution.elastic "
         "execution.memory checkpoint.min_part_mb "
@@ -210,7 +210,9 @@ static void every_option_of_eval_is_accounted_for(void **state)
 {
     (void)state;
     static const char for_eval[] = " limit strict like other_dtype other_cache_dtype ",
-                      own[] = " detokenize keep_results limit other_dtype other_cache_dtype ";
+                      own[] =
+                          " detokenize keep_results limit other_dtype other_cache_dtype data_field "
+                          "data_prompt_template data_completion_template ";
     const struct setting *row;
     int n = 0;
     for (int i = 0; (row = settings_table_at(&options_table, i)) != NULL; i++) {

@@ -231,8 +231,8 @@ static void others_are_refused(void **state)
         {"{\"prompt\": null, \"completion\": \"a\"}",
          "expected a prompt that is a string, not null"},
         {"{\"prompt\": \"a\", \"response\": \"b\"}",
-         "beside the prompt, it has prompt, response; jq -c '{prompt: .prompt, completion: (\" \" "
-         "+ .response)}' FILE"},
+         "beside the prompt, it has prompt, response; settings data_prompt_template=\"{prompt}\" "
+         "data_completion_template=\" {response}\" make prompts and completions"},
         {"{\"text\": 1, \"prompt\": \"a\"}",
          "expected an object whose field text is a string, not a number"}};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {

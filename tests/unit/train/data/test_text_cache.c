@@ -10,6 +10,18 @@
 #include <sys/stat.h>
 #include <time.h>
 
+static int open_cache(struct token_file *out, const struct data_source *list, size_t n,
+                      const char *separator, bool special, const struct tokenizer *t,
+                      const struct progress *p)
+{
+    struct pairs pairs;
+    assert_ok(pairs_init(&pairs, PAIRS_PROMPT, PAIRS_COMPLETION));
+    const struct text_form form = {separator, TEXT_FIELD, &pairs, special};
+    const int rc = text_cache_open(out, list, n, &form, t, p);
+    pairs_release(&pairs);
+    return rc;
+}
+
 static void watch_encoding(void *user, const char *what, uint64_t done, uint64_t total)
 {
     int *calls = user;
@@ -88,7 +100,7 @@ static void sets_have_their_sum(void **state)
     for (int i = 0; i < 2; i++) {
         struct token_file f;
         struct buf kept = {0};
-        assert_ok(text_cache_open(&f, &source, 1, "", false, data_tokenizer, NULL));
+        assert_ok(open_cache(&f, &source, 1, "", false, data_tokenizer, NULL));
         char *path = mem_sprintf("%.*s.sha256", (int)strlen(f.file.path) - 4, f.file.path);
         assert_ok(file_read_all(&kept, path, 64));
         assert_string_equal(f.sum, buf_text(&kept));
@@ -118,8 +130,8 @@ static void pieces_of_a_document_have_no_prefix(void **state)
     scratch_write(&data_scratch, "long.txt", text.data, text.n);
     char *path = mem_strdup(scratch_path(&data_scratch, "long.txt"));
     const struct data_source source = {.path = path};
-    assert_ok(text_cache_open(&plain, &source, 1, "%", false, data_tokenizer, NULL));
-    assert_ok(text_cache_open(&f, &source, 1, "%", false, spaced, NULL));
+    assert_ok(open_cache(&plain, &source, 1, "%", false, data_tokenizer, NULL));
+    assert_ok(open_cache(&f, &source, 1, "%", false, spaced, NULL));
     assert_int_equal(f.n_tokens, expected.n);
     assert_int_equal(f.documents[1], first);
     token_id *ids = mem_array(expected.n, sizeof *ids);
@@ -150,7 +162,7 @@ static void an_ordinary_end_is_text(void **state)
     assert_ok(tokenizer_new(&t, &v));
     scratch_write(&data_scratch, "line.txt", "a\n", 2);
     char *path = mem_strdup(scratch_path(&data_scratch, "line.txt"));
-    assert_ok(text_cache_open(&f, &(struct data_source){.path = path}, 1, "", false, t, NULL));
+    assert_ok(open_cache(&f, &(struct data_source){.path = path}, 1, "", false, t, NULL));
     assert_int_equal(f.n_tokens, 3);
     assert_ok(token_file_read(&f, ids, 0, 3, 0));
     assert_memory_equal(ids, expected, sizeof ids);
@@ -182,7 +194,7 @@ static void check_cuts(const struct tokenizer *t, int before)
         char *path = mem_strdup(scratch_path(&data_scratch, name));
         const struct data_source source = {.path = path,
                                            .kind = as_line ? DATA_JSON_LINES : DATA_TEXT};
-        assert_ok(text_cache_open(&f, &source, 1, "", true, t, NULL));
+        assert_ok(open_cache(&f, &source, 1, "", true, t, NULL));
         assert_int_equal(f.n_tokens, expected.n);
         token_id *ids = mem_array(expected.n, sizeof *ids);
         assert_ok(token_file_read(&f, ids, 0, expected.n, 0));
@@ -462,17 +474,17 @@ static void one_process_encodes_at_a_time(void **state)
     data_text("turns.txt", "one after another");
     char *text = mem_strdup(scratch_path(&data_scratch, "turns.txt"));
     const struct data_source source = {.path = text};
-    assert_ok(text_cache_open(&f, &source, 1, "", false, data_tokenizer, NULL));
+    assert_ok(open_cache(&f, &source, 1, "", false, data_tokenizer, NULL));
     snprintf(e.prefix, sizeof e.prefix, "%.*s", (int)strlen(f.file.path) - 4, f.file.path);
     token_file_close(&f);
     assert_int_equal(data_count_cached(".lock"), 0);
     /* A set that is there is read at once. */
     hold_lock(&e);
-    assert_ok(text_cache_open(&f, &source, 1, "", false, data_tokenizer, &p));
+    assert_ok(open_cache(&f, &source, 1, "", false, data_tokenizer, &p));
     token_file_close(&f);
     assert_int_equal(e.waits, 0);
     lose_set(&e);
-    assert_ok(text_cache_open(&f, &source, 1, "", false, data_tokenizer, &p));
+    assert_ok(open_cache(&f, &source, 1, "", false, data_tokenizer, &p));
     token_file_close(&f);
     assert_int_equal(e.waits, 3);
     assert_int_equal(data_count_cached(".lock"), 0);
@@ -481,7 +493,7 @@ static void one_process_encodes_at_a_time(void **state)
     assert_int_equal(close(e.lock), 0);
     e.lock = -1;
     lose_set(&e);
-    assert_ok(text_cache_open(&f, &source, 1, "", false, data_tokenizer, &p));
+    assert_ok(open_cache(&f, &source, 1, "", false, data_tokenizer, &p));
     token_file_close(&f);
     assert_int_equal(e.waits, 3);
     assert_int_equal(data_count_cached(".lock"), 0);

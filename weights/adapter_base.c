@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN = 160 };
+enum { SHOWN = 160, MAX_SETTINGS = 16 << 20 };
 
 /* Replace the path of a run's folder by its newest whole checkpoint, a name by its folder. */
 static int resolve_base(char **path, const struct progress *p)
@@ -132,5 +132,23 @@ int adapter_base_resumed(char **out, const struct adapter_folder *f, const char 
                         : find_base(out, at, f->path, "init=PATH says where it is now", p);
     mem_free(base);
     mem_free(moved);
+    return rc;
+}
+
+int adapter_settings(struct source *s, const struct adapter_folder *f)
+{
+    static const char name[] = "prattle.yaml";
+    struct buf text = {0};
+    bool found;
+    int rc = file_set_read(&text, &found, f->open, f->path, name, MAX_SETTINGS);
+    char *own = rc == 0 && found ? mem_strdup(buf_text(&text)) : NULL;
+    if (rc == 0 && found && own == NULL)
+        rc = ERR_NOMEM;
+    if (own != NULL) {
+        mem_free(s->defaults);
+        s->defaults = own;
+        s->defaults_file = name;
+    }
+    buf_release(&text);
     return rc;
 }

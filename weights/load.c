@@ -217,6 +217,8 @@ static int open_both(struct model_files *f, const struct adapter_folder *folder,
                      const struct progress *p)
 {
     int rc = source_open(&f->source, f->path, seed, true, p);
+    if (rc == 0)
+        rc = adapter_settings(&f->source, folder);
     return rc == 0 ? adapter_read_open(&f->adapter, folder, &f->source.config) : rc;
 }
 

@@ -95,6 +95,8 @@ static int open_adapter(struct source *s, const char *path, bool need_weights,
     if (rc == 0) {
         s->base = base;
         base = NULL;
+        if ((rc = adapter_settings(s, &f)) != 0)
+            source_close(s);
     }
     mem_free(base);
     if (rc == 0 && s->table.n_tensors > 0 &&

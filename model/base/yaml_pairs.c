@@ -7,6 +7,7 @@
 #include "model/base/words.h"
 
 #include <string.h>
+#include <utf8proc.h>
 #include <yaml.h>
 
 /*
@@ -283,4 +284,35 @@ int yaml_read_pairs(const char *label, const char *text, size_t n, struct yaml_s
     yaml_parser_delete(&r.parser);
     buf_release(&r.place);
     return rc;
+}
+
+/* ---- writing ---- */
+
+/* YAML has no such characters as they stand (1.2.2, section 5.1): controls, and marks of lines and
+ * of byte order. */
+static bool is_unprintable_character(utf8proc_int32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
+           c == 0xfffe || c == 0xffff;
+}
+
+int yaml_quote(struct buf *out, const char *text)
+{
+    int rc = buf_char(out, '"');
+    utf8proc_int32_t c;
+    for (utf8proc_ssize_t n = 0; *text != '\0' && rc == 0; text += n) {
+        n = utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)strnlen(text, 4),
+                             &c);
+        if (n < 1)
+            rc = err_set(ERR_FORMAT, "a setting's text is not UTF-8");
+        else if (c == '\n')
+            rc = buf_str(out, "\\n");
+        else if (c == '"' || c == '\\')
+            rc = buf_printf(out, "\\%c", (int)c);
+        else if (is_unprintable_character(c))
+            rc = buf_printf(out, "\\u%04x", (unsigned)c);
+        else
+            rc = buf_add(out, text, (size_t)n);
+    }
+    return rc != 0 ? rc : buf_char(out, '"');
 }

@@ -43,4 +43,8 @@ struct yaml_shape {
 int yaml_read_pairs(const char *label, const char *text, size_t n, struct yaml_shape shape,
                     int (*take)(void *user, const struct yaml_pair *p), void *user);
 
+/* Append a text as a double-quoted scalar, which JSON and YAML read alike. ERR_FORMAT: it is not
+ * UTF-8. */
+int yaml_quote(struct buf *out, const char *text);
+
 #endif

@@ -17,11 +17,13 @@
 #include "train/parallel/loss.h"
 #include "train/optim/schedule.h"
 #include "train/parallel/world.h"
+#include "train/run/ask.h"
 #include "train/run/wandb.h"
 #include "weights/run_folder.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { SHOWN = 256 };
 
@@ -232,6 +234,37 @@ static int go_watched(struct repl *r)
     return rc;
 }
 
+char *train_template(const struct repl *r)
+{
+    const char *is = r->options.settings.generate.template;
+    return mem_strdup(is == NULL ? "" : is);
+}
+
+void train_note_template(const struct repl *r, const char *before)
+{
+    const char *is = r->options.settings.generate.template;
+    char shown[SHOWN];
+    if (!r->interactive || is == NULL || strcmp(is, before) == 0 ||
+        settings_store_origin(&r->options.store, OPTION(generate.template)) != ORIGIN_MODEL)
+        return;
+    wrap_say(stdout, term_dim(stdout), "[prompts are read as in training: template \"%s\"]",
+             file_show(shown, sizeof shown, is));
+}
+
+/* What was trained so is asked so, as if the checkpoint had been loaded. */
+static void take_template(struct repl *r)
+{
+    bool said, changed;
+    struct model *m = r->model;
+    char *before = train_template(r);
+    if (before != NULL && run_step(r->run) > 0 &&
+        run_ask(r->run, &m->defaults, &m->defaults_file, &said, &changed) == 0 && changed) {
+        repl_read_model_settings(r);
+        train_note_template(r, before);
+    }
+    mem_free(before);
+}
+
 int train_continue(struct repl *r, bool shell)
 {
     int rc = repl_device(r);
@@ -263,6 +296,7 @@ int train_continue(struct repl *r, bool shell)
     if (rc == 0 || rc == ERR_INTERRUPTED) {
         struct err_kept why;
         err_keep(&why);
+        take_template(r);
         sync_run(r);
         if (rc != 0)
             err_restore(&why);

@@ -8,5 +8,9 @@
  * the program was asked to leave, it is kept for another time. Ranks other than 0 train along.
  */
 int train_continue(struct repl *r, bool shell);
+/* The template of prompts, in fresh memory; NULL: no memory. */
+char *train_template(const struct repl *r);
+/* A note, at a prompt, where the model has brought another than `before`. */
+void train_note_template(const struct repl *r, const char *before);
 
 #endif

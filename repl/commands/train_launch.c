@@ -1,3 +1,4 @@
+#include "repl/commands/train_continue.h"
 #include "repl/commands/train_launch.h"
 
 #include "model/base/err.h"
@@ -204,8 +205,12 @@ static int load_trained(struct repl *r, const char *folder, int rc)
     struct err_kept why;
     int loaded = 0;
     err_keep(&why);
+    char *before = train_template(r);
     if (run_folder_has_checkpoint(folder))
         loaded = repl_load(r, folder, r->options.settings.sampler.seed);
+    if (loaded == 0 && before != NULL)
+        train_note_template(r, before);
+    mem_free(before);
     r->told_stop = rc == ERR_INTERRUPTED;
     if (rc != 0)
         err_restore(&why);

@@ -269,7 +269,7 @@ int repl_ready(struct repl *r, int max_seqs)
 }
 
 /* A model's own defaults are no reason to refuse it. */
-static void read_model_settings(struct repl *r)
+void repl_read_model_settings(struct repl *r)
 {
     options_clear(&r->options, ORIGIN_MODEL);
     const char *text = r->model->defaults;
@@ -382,7 +382,7 @@ void repl_take_model(struct repl *r, struct model *fresh)
     repl_drop_run(r);
     model_free(r->model);
     r->model = fresh;
-    read_model_settings(r);
+    repl_read_model_settings(r);
 }
 
 int repl_load(struct repl *r, const char *path, uint64_t seed)

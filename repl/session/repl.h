@@ -79,6 +79,8 @@ struct panel_cache repl_panel_cache(const struct repl *r);
 /* repl_load in two steps, for files that are open and stay open: read a model, which the caller
  * frees; and replace the model in memory by it, which cannot fail. */
 int repl_read_files(struct repl *r, struct model **out, struct model_files *f);
+/* Read the settings that come with the model again. */
+void repl_read_model_settings(struct repl *r);
 void repl_take_model(struct repl *r, struct model *fresh);
 /* The precision that weights have in memory by a choice of dtype; ERR_UNSUPPORTED: it is for files
  * only. */

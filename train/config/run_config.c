@@ -11,6 +11,7 @@
 #include "model/base/settings_file.h"
 #include "model/base/settings_words.h"
 #include "model/base/words.h"
+#include "model/base/yaml_pairs.h"
 #include "train/config/presets.h"
 #include "train/data/mixture.h"
 #include "train/data/source.h"
@@ -18,7 +19,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <utf8proc.h>
 
 enum { MAX_FILE_BYTES = 1 << 20, MAX_PRESETS = 128 };
 
@@ -279,34 +279,6 @@ int run_config_words(struct run_config *c, char *const *words, int n)
     return rc;
 }
 
-/* YAML has no such characters as they stand (1.2.2, section 5.1): controls, and marks of lines and
- * of byte order. */
-static bool is_unprintable_character(utf8proc_int32_t c)
-{
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
-           c == 0xfffe || c == 0xffff;
-}
-
-/* As a double-quoted scalar, which JSON and YAML read alike. */
-static int quote_scalar(struct buf *out, const char *text)
-{
-    int rc = buf_char(out, '"');
-    utf8proc_int32_t c;
-    for (utf8proc_ssize_t n = 0; *text != '\0' && rc == 0; text += n) {
-        n = utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)strnlen(text, 4),
-                             &c);
-        if (n < 1)
-            rc = err_set(ERR_FORMAT, "a setting's text is not UTF-8");
-        else if (c == '"' || c == '\\')
-            rc = buf_printf(out, "\\%c", (int)c);
-        else if (is_unprintable_character(c))
-            rc = buf_printf(out, "\\u%04x", (unsigned)c);
-        else
-            rc = buf_add(out, text, (size_t)n);
-    }
-    return rc != 0 ? rc : buf_char(out, '"');
-}
-
 /* Of these two one follows from the other: the global batch stays when a run is gone on
  * with in micro-batches of another size. */
 static bool is_implied_row(const struct run_config *c, const struct setting *row)
@@ -332,7 +304,7 @@ int run_config_write(const struct run_config *c, struct buf *out)
         if (rc == 0)
             rc = setting_format(row, c, &value);
         if (rc == 0)
-            rc = text ? quote_scalar(out, buf_text(&value)) : buf_str(out, buf_text(&value));
+            rc = text ? yaml_quote(out, buf_text(&value)) : buf_str(out, buf_text(&value));
         if (rc == 0)
             rc = buf_char(out, '\n');
         buf_release(&value);

@@ -128,6 +128,14 @@ static int write_blocks(const char *folder, const struct checkpoint_content *c,
     return block_file_write(folder, name, &c->blocks, p);
 }
 
+static int write_settings(const char *folder, const char *text)
+{
+    char *path = file_join(folder, "prattle.yaml");
+    int rc = path == NULL ? ERR_NOMEM : file_write_whole(path, text, strlen(text), false);
+    mem_free(path);
+    return rc;
+}
+
 /* Into a folder that nobody sees yet, and what other processes have written there into files. */
 static int write_contents(const char *folder, const struct checkpoint_content *c, json_t *files,
                           const struct progress *p)
@@ -137,6 +145,8 @@ static int write_contents(const char *folder, const struct checkpoint_content *c
     int rc;
     if (c->weights == NULL) {
         rc = adapter_write(c->adapter, folder, c->base);
+        if (rc == 0 && c->settings != NULL)
+            rc = write_settings(folder, c->settings);
     } else {
         if ((rc = hf_about_write(folder, c->weights, &as)) == 0 && c->write_parts != NULL)
             rc = c->write_parts(c->user, folder, files, &written);

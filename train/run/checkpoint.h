@@ -31,6 +31,7 @@ struct checkpoint_content {
     struct source *weights;        /* written as they are; NULL: there is */
     const struct adapter *adapter; /* an adapter alone, for the model that is loaded from */
     const char *base;
+    const char *settings; /* that come with the adapter, as prattle.yaml; NULL: the base's do */
     struct block_content blocks;
     /* Where several processes have the weights and the blocks: have them write these to the folder,
      * and add their files (checkpoint_add_file). *written false, with 0: not all of them can, and
@@ -49,9 +50,9 @@ int checkpoint_write(const struct run_folder *f, const struct checkpoint_content
                      const struct progress *p);
 
 /*
- * Give the checkpoint of `step` another state. Its other files stay, and whoever opens it, also after
- * a kill, finds one state or the other. On failure it is as it was; ERR_UNSUPPORTED: the file system
- * has no hard links, or cannot exchange names.
+ * Give the checkpoint of `step` another state. Its other files stay, and whoever opens it, also
+ * after a kill, finds one state or the other. On failure it is as it was; ERR_UNSUPPORTED: the file
+ * system has no hard links, or cannot exchange names.
  */
 int checkpoint_restate(const struct run_folder *f, int64_t step, json_t *state,
                        const struct progress *p);

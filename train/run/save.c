@@ -6,6 +6,7 @@
 #include "model/base/profile.h"
 #include "model/base/progress.h"
 #include "model/base/sha256.h"
+#include "train/run/ask.h"
 #include "train/run/checkpoint.h"
 #include "train/run/gather.h"
 #include "train/run/inside.h"
@@ -75,8 +76,28 @@ static int read_state(void *user, int block, void *to, size_t first, size_t n)
     return 0;
 }
 
+/* What is asked of the weights, or of the adapter, as it was trained; *settings: the adapter's, or
+ * NULL, in fresh memory. */
+static int take_settings(struct run *r, struct source *weights, char **settings)
+{
+    const char *file;
+    bool said, changed;
+    *settings = NULL;
+    if (r->adapter == NULL)
+        return run_ask(r, &weights->defaults, &weights->defaults_file, &said, &changed);
+    if (r->model->defaults != NULL && (*settings = mem_strdup(r->model->defaults)) == NULL)
+        return ERR_NOMEM;
+    int rc = run_ask(r, settings, &file, &said, &changed);
+    if (!said) {
+        mem_free(*settings);
+        *settings = NULL;
+    }
+    return rc;
+}
+
 static int save_step(struct run *r)
 {
+    char *settings = NULL;
     struct optimizer_block blocks[OPTIMIZER_MAX_BLOCKS];
     struct source weights = {0};
     struct run_gather gather;
@@ -89,6 +110,8 @@ static int save_step(struct run *r)
                               : source_open_params(&weights, &r->weights.view, r->model);
     if (rc == 0 && r->adapter == NULL)
         weights_disk_read(r->weights.disk, &weights);
+    if (rc == 0)
+        rc = take_settings(r, &weights, &settings);
     run_gather_begin(&gather, r);
     if (rc == 0 && r->adapter == NULL)
         rc = run_gather_source(&gather, &weights);
@@ -98,6 +121,7 @@ static int save_step(struct run *r)
                                          .weights = r->adapter == NULL ? &weights : NULL,
                                          .adapter = r->adapter,
                                          .base = r->model->source,
+                                         .settings = settings,
                                          .blocks = {.blocks = blocks,
                                                     .n_blocks = n_blocks,
                                                     .read = divided ? read_state : NULL,
@@ -109,6 +133,7 @@ static int save_step(struct run *r)
         rc = checkpoint_write(&r->folder, &c, r->events.progress);
     run_gather_end(&gather);
     source_close(&weights);
+    mem_free(settings);
     json_decref(state);
     if (rc != 0)
         return rc;
@@ -165,12 +190,14 @@ int run_export(struct run *r, const char *path, const struct save_config *c)
 {
     struct source s;
     struct run_gather gather;
+    bool said, changed;
     int rc = source_open_params(&s, &r->weights.view, r->model);
     if (rc != 0)
         return rc;
     weights_disk_read(r->weights.disk, &s);
+    rc = run_ask(r, &s.defaults, &s.defaults_file, &said, &changed);
     run_gather_begin(&gather, r);
-    if ((rc = run_gather_source(&gather, &s)) == 0)
+    if (rc == 0 && (rc = run_gather_source(&gather, &s)) == 0)
         rc = source_save(&s, path, c, r->events.progress);
     run_gather_end(&gather);
     source_close(&s);

@@ -53,9 +53,10 @@ static void read_ids(const char *path)
     data_config_release(&c);
 }
 
-/* All documents; whole: they are the text, byte for byte, where it is taken and is not UTF-16. */
+/* All documents, pairs of lines by these or NULL; whole: they are the text, byte for byte, where it
+ * is taken and is not UTF-16. */
 static void read_text(const char *path, enum data_kind kind, bool packed, const char *separator,
-                      const uint8_t *data, size_t size)
+                      const struct pairs *pairs, const uint8_t *data, size_t size)
 {
     struct data_source source = {.path = (char *)path, .kind = kind, .packed = packed};
     struct text_reader r;
@@ -65,6 +66,7 @@ static void read_text(const char *path, enum data_kind kind, bool packed, const 
         size >= 2 && (memcmp(data, "\xff\xfe", 2) == 0 || memcmp(data, "\xfe\xff", 2) == 0);
     size_t at = 0, mark = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     text_reader_init(&r, &source, 1, separator);
+    r.pairs = pairs;
     int rc = 0;
     err_clear();
     while (rc == 0 && at == 0) {
@@ -89,6 +91,19 @@ static void read_text(const char *path, enum data_kind kind, bool packed, const 
     text_reader_release(&r);
 }
 
+static void read_lines(const char *path, const uint8_t *data, size_t size)
+{
+    static const char *const templates[][2] = {{PAIRS_PROMPT, PAIRS_COMPLETION},
+                                               {"{a}:{b}", " {c}"}};
+    read_text(path, DATA_JSON_LINES, false, end, NULL, data, size);
+    for (int i = 0; i < 2; i++) {
+        struct pairs pairs;
+        need(pairs_init(&pairs, templates[i][0], templates[i][1]) == 0);
+        read_text(path, DATA_JSON_LINES, false, end, &pairs, data, size);
+        pairs_release(&pairs);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 3)
@@ -102,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_ids(scratch_file("x.pack", rest, size));
         break;
     case -1:
-        read_text(scratch_file("x.pack", rest, size), DATA_TEXT, true, end, rest, size);
+        read_text(scratch_file("x.pack", rest, size), DATA_TEXT, true, end, NULL, rest, size);
         break;
     case 0:
         scratch_file("x.idx", rest, index);
@@ -113,11 +128,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_ids(scratch_file("x.bin", rest, size));
         break;
     case 2:
-        read_text(scratch_file("x.txt", rest, size), DATA_TEXT, false, "", rest, size);
-        read_text(scratch_file("x.txt", rest, size), DATA_TEXT, false, end, rest, size);
+        read_text(scratch_file("x.txt", rest, size), DATA_TEXT, false, "", NULL, rest, size);
+        read_text(scratch_file("x.txt", rest, size), DATA_TEXT, false, end, NULL, rest, size);
         break;
     default:
-        read_text(scratch_file("x.jsonl", rest, size), DATA_JSON_LINES, false, end, rest, size);
+        read_lines(scratch_file("x.jsonl", rest, size), rest, size);
     }
     return 0;
 }

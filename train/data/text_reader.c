@@ -350,7 +350,7 @@ static int add_pair(struct text_reader *r, struct buf *out, const json_t *value)
     if (r->prompt)
         return 0;
     if (rc == 0)
-        rc = buf_add(out, r->record.data, r->record.n);
+        rc = buf_add(out, buf_text(&r->record), r->record.n);
     r->record.n = 0;
     return rc;
 }

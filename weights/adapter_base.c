@@ -12,6 +12,7 @@
 #include <string.h>
 
 enum { SHOWN = 160, MAX_SETTINGS = 16 << 20 };
+static const char SETTINGS[] = "prattle.yaml";
 
 /* Replace the path of a run's folder by its newest whole checkpoint, a name by its folder. */
 static int resolve_base(char **path, const struct progress *p)
@@ -135,19 +136,31 @@ int adapter_base_resumed(char **out, const struct adapter_folder *f, const char 
     return rc;
 }
 
+/* Without an error's sentence where there is none. */
+static int find_settings(bool *found, const struct adapter_folder *f)
+{
+    char *path = f->open != NULL ? NULL : file_join(f->path, SETTINGS);
+    if (f->open == NULL && path == NULL)
+        return ERR_NOMEM;
+    *found = f->open != NULL ? file_set_find(f->open, SETTINGS) != NULL : file_exists(path);
+    mem_free(path);
+    return 0;
+}
+
 int adapter_settings(struct source *s, const struct adapter_folder *f)
 {
-    static const char name[] = "prattle.yaml";
     struct buf text = {0};
-    bool found;
-    int rc = file_set_read(&text, &found, f->open, f->path, name, MAX_SETTINGS);
+    bool found = false;
+    int rc = find_settings(&found, f);
+    if (rc == 0 && found)
+        rc = file_set_read(&text, &found, f->open, f->path, SETTINGS, MAX_SETTINGS);
     char *own = rc == 0 && found ? mem_strdup(buf_text(&text)) : NULL;
     if (rc == 0 && found && own == NULL)
         rc = ERR_NOMEM;
     if (own != NULL) {
         mem_free(s->defaults);
         s->defaults = own;
-        s->defaults_file = name;
+        s->defaults_file = SETTINGS;
     }
     buf_release(&text);
     return rc;
